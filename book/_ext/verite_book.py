@@ -1,0 +1,55 @@
+"""What the book needs of Sphinx: formulas that need no script, and pages that ask no other host.
+
+Formulas are turned into MathML when the book is built. Browsers draw it by themselves and screen readers read
+it, where the usual script would be fetched from elsewhere by each reader.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+_LOG = logging.getLogger(__name__)
+
+
+def _mathml(node: nodes.Element, display: str) -> str:
+    latex = node.astext()
+    try:
+        return str(convert(latex, display=display))
+    except Exception as error:  # the converter raises many kinds; each means that a formula is not shown
+        _LOG.warning("this formula could not be turned into MathML (%s): %s", error, latex, location=node)
+        return f"<code>{latex}</code>"
+
+
+def _inline(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(_mathml(node, "inline"))
+    raise nodes.SkipNode
+
+
+def _block(writer: Any, node: nodes.Element) -> None:
+    number = ""
+    if node["number"]:
+        anchor = writer.builder.env.domaindata["math"]["objects"].get(node["label"])
+        number = f'<span class="eqno">({node["number"]})</span>'
+        if anchor is None:
+            _LOG.warning("equation %s has a number and no anchor", node["label"], location=node)
+    identity = f' id="{node["ids"][0]}"' if node["ids"] else ""
+    writer.body.append(f'<div class="math"{identity}>{number}{_mathml(node, "block")}</div>')
+    raise nodes.SkipNode
+
+
+def _stay_at_home(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Drop the scripts of sphinx-thebe, which Jupyter Book loads on every page and this book does not use."""
+    context["script_files"] = [one for one in context.get("script_files", []) if "thebe" not in str(getattr(one, "filename", one) or "")
+                               and "thebe" not in str(getattr(one, "attributes", {}).get("body", ""))]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.connect("html-page-context", _stay_at_home, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

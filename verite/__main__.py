@@ -1,0 +1,5 @@
+"""``python -m verite`` is ``verite``."""
+
+from verite.cli import main
+
+main()

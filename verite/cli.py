@@ -1,0 +1,151 @@
+"""The command line: ``verite run | notebook | book | data``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from verite.errors import ParameterError, StoppedError, VeriteError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="verite",
+    help="VERITE, executed: run the notebooks, build the book, fetch the data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+data = typer.Typer(help="Where the data are, what is there, and how to get the rest.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+
+def main() -> None:
+    """Run the command line; an error of the input's is one message and exit code 1, never a traceback."""
+    try:
+        app(args=_join(sys.argv[1:]))
+    except VeriteError as error:
+        print(f"verite: {error}", file=sys.stderr)
+        raise SystemExit(130 if isinstance(error, StoppedError) else 1) from None
+
+
+@app.command("run")
+def run_command(
+    name: Annotated[str, typer.Argument(help="Name of a notebook.", show_default=False)] = "",
+    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A parameter and its value.")] = [],  # noqa: B006
+    out: Annotated[Path | None, typer.Option(help="Folder for the executed notebook and its results.", show_default=False)] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the notebooks and their parameters.")] = False,
+) -> None:
+    """Run one notebook with your own values: verite run NAME -p key value -p key value."""
+    from verite.companion.notebooks import describe, list_notebooks, open_notebook
+    from verite.companion.runs import run_notebook
+
+    if list_all:
+        for one in list_notebooks():
+            notebook = open_notebook(one)
+            print(f"{one}: {notebook.title}")
+            print("\n".join(describe(each) for each in notebook.parameters))
+        return
+    if not name:
+        raise ParameterError(f"which notebook? There are: {', '.join(list_notebooks())}. See verite run --list.")
+    done = run_notebook(name, _pairs(parameter), out)
+    print(f"notebook: {done.notebook}\nresults:  {done.folder / 'results.csv'}\nrecord:   {done.folder / 'record.json'}")
+
+
+@app.command("notebook")
+def notebook_command(name: str, out: Annotated[Path, typer.Argument(help="File to write, such as out.ipynb.")]) -> None:
+    """Write a notebook as a plain .ipynb, for papermill, Jupyter or Colab."""
+    from verite.companion.notebooks import open_notebook
+
+    open_notebook(name).write_plain(out)
+    print(out)
+
+
+@app.command("book")
+def book_command(force: Annotated[bool, typer.Option(help="Run every notebook, stale or not.")] = False) -> None:
+    """Run the notebooks that are stale, then build the book."""
+    from verite.companion.book import build_book
+
+    print(build_book(force=force, say=lambda line: print(line, flush=True)))
+
+
+@app.command("reference")
+def reference_command(
+    name: Annotated[list[str], typer.Argument(help="Notebooks; all that name reference parameters if none is given.")] = [],  # noqa: B006
+) -> None:
+    """Run chapters on the real data at full size and keep their aggregate results in book/reference/."""
+    from verite.companion.reference import run_references
+
+    for path in run_references(name, say=lambda line: print(line, flush=True)):
+        print(path)
+
+
+@data.command("list")
+def data_list() -> None:
+    """Name the data sets, with licence and source."""
+    from verite import datasets
+
+    for name in datasets.names():
+        card = datasets.card(name)
+        print(f"{name}: {card.title}\n  source:  {card.source}\n  licence: {card.licence}")
+
+
+@data.command("status")
+def data_status() -> None:
+    """Say which files are there, and whether they are what the publisher offers."""
+    from verite import datasets
+
+    for one in datasets.status():
+        print(f"{one.dataset:16} {one.path:60} {f'{one.bytes:>11,} bytes' if one.present else 'not there':>17}  verified: {one.verified}")
+
+
+@data.command("fetch")
+def data_fetch(name: str) -> None:
+    """Download a data set, or say how to ask for it."""
+    from verite import datasets
+
+    for path in datasets.fetch(name):
+        print(path)
+
+
+@data.command("path")
+def data_path() -> None:
+    """Print the folder of the data: VERITE_DATA, or the user's cache."""
+    from verite import datasets
+
+    print(datasets.home())
+
+
+def _join(words: list[str]) -> list[str]:
+    """Join ``-p key value`` into ``-p key=value``, which the parser of options can repeat.
+
+    >>> _join(["run", "a", "-p", "folds", "5", "-p", "seed=-1"])
+    ['run', 'a', '-p', 'folds=5', '-p', 'seed=-1']
+    """
+    joined: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        joined.append(word)
+        if word in {"-p", "--parameter"} and (key := next(rest, None)) is not None:
+            if "=" in key:
+                joined.append(key)
+                continue
+            value = next(rest, None)
+            if value is None:
+                raise ParameterError(f"parameter {key} has no value. Write: -p {key} VALUE.")
+            joined.append(f"{key}={value}")
+    return joined
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in found:
+            raise ParameterError(f"parameter {key} is given twice.")
+        found[key] = value
+    return found

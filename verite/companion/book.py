@@ -1,0 +1,113 @@
+"""Build the book: run what is stale, side by side, then turn pages and executed notebooks into HTML."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from verite.blocks import worker_count
+from verite.companion.notebooks import list_notebooks, open_notebook
+from verite.companion.places import Places, find_places
+from verite.companion.record import input_key
+from verite.companion.status import write_status
+from verite.errors import RunError, name_some
+
+__all__ = ["build_book", "read_record", "run_stale", "stale_notebooks"]
+
+
+def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Path:
+    """Run stale notebooks, write the status page, build HTML with warnings as errors; return ``index.html``.
+
+    Parameters
+    ----------
+    force
+        Run every notebook, stale or not.
+    say
+        Where lines of progress go.
+
+    Raises
+    ------
+    RunError
+        A notebook failed (the others still ran), or the build gave a warning.
+    """
+    places = find_places()
+    failed = run_stale(places, list_notebooks() if force else stale_notebooks(places), say)
+    if failed:
+        raise RunError(f"{len(failed)} notebook(s) failed: {name_some(failed)}. The book was not built; what went wrong stands above.")
+    write_status(places, {name: read_record(places, name) for name in list_notebooks()})
+    return _build_html(places, say)
+
+
+def stale_notebooks(places: Places) -> list[str]:
+    """Notebooks whose source, parameters, package or data are not those of their last run."""
+    stale = []
+    for name in list_notebooks():
+        record = read_record(places, name)
+        done = (places.executed / f"{name}.ipynb").exists() and record.get("inputs") == input_key(open_notebook(name), {})
+        if not done:
+            stale.append(name)
+    return stale
+
+
+def read_record(places: Places, name: str) -> dict[str, Any]:
+    """A notebook's last record, or an empty one."""
+    try:
+        record: dict[str, Any] = json.loads((places.executed / name / "record.json").read_text(encoding="utf8"))
+    except (OSError, json.JSONDecodeError):
+        return {}
+    return record
+
+
+def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> list[str]:
+    """Run notebooks side by side, each in a process of its own; return the names of those that failed."""
+    if not names:
+        say("all notebooks are up to date")
+        return []
+    cores = worker_count()
+    beside = min(cores, len(names))
+    say(f"running {len(names)} notebook(s), {beside} at a time: {', '.join(names)}")
+    environment = {**os.environ, "VERITE_WORKERS": str(max(1, cores // beside))}
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(beside) as pool:
+        futures = {pool.submit(_run_apart, name, places.root, environment): name for name in names}
+        for future in concurrent.futures.as_completed(futures):
+            name, (code, output, seconds) = futures[future], future.result()
+            if code:
+                failed.append(name)
+                say(f"{name}: failed after {seconds:.0f} s\n{output}")
+            else:
+                say(f"{name}: done in {seconds:.0f} s")
+    return sorted(failed)
+
+
+def _run_apart(name: str, root: Path, environment: Mapping[str, str]) -> tuple[int, str, float]:
+    begin = time.monotonic()
+    done = subprocess.run(  # noqa: S603 - our own module, with a name that was checked
+        [sys.executable, "-m", "verite", "run", name], cwd=root, env=dict(environment), capture_output=True, text=True, check=False
+    )
+    bars_gone = re.sub(r"[^\n]*\r", "", done.stdout + done.stderr)
+    return done.returncode, bars_gone, time.monotonic() - begin
+
+
+def _build_html(places: Places, say: Callable[[str], None]) -> Path:
+    say("building the pages")
+    tool = Path(sys.executable).with_name("jupyter-book")
+    if not tool.exists():
+        raise RunError('jupyter-book is not installed beside this Python. Install the extra: pip install "verite[book]".')
+    command = [str(tool), "build", str(places.root), "--warningiserror", "--nitpick", "--keep-going", "--quiet"]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}  # warnings of the tool's own imports; those of the build are errors below
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
+    if done.returncode or not places.index.exists():
+        # A failed build may leave half of the pages; the next one starts from none.
+        shutil.rmtree(places.root / "_build" / ".doctrees", ignore_errors=True)
+        raise RunError(f"the pages were not built:\n{done.stdout[-4000:]}{done.stderr[-8000:]}")
+    return places.index

@@ -1,0 +1,246 @@
+"""What a notebook uses to be a page: parameters, data, results, figures, provenance."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from verite import datasets
+from verite.companion.figures import Figure, Pictures, style
+from verite.companion.notebooks import Parameter, open_notebook
+from verite.companion.places import find_places, run_folder
+from verite.companion.record import make_record
+from verite.companion.tables import Table, compared
+from verite.errors import DataError, MissingDataError, name_some
+from verite.files import read_csv, sha256, write_csv, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    from verite.datasets import Dataset
+
+__all__ = ["RESULT_COLUMNS", "Page", "read_results"]
+
+RESULT_COLUMNS = ("table", "row", "column", "value", "low", "high", "n", "unit", "protocol", "source")
+"""Columns of a results file: one figure a row, with its 95 % interval, its N and the protocol."""
+
+_NUMBERS = ("value", "low", "high", "n")
+
+
+class Page:
+    """The running notebook.
+
+    Parameters
+    ----------
+    name
+        Its name: that of its file.
+    variables
+        ``globals()``, from which the values of the parameters are read.
+    """
+
+    style = staticmethod(style)
+    pictures = Pictures
+    table = Table
+
+    def __init__(self, name: str, variables: Mapping[str, Any]) -> None:
+        self.name = name
+        self.folder = run_folder(name)
+        self._notebook = open_notebook(name)
+        self.values = {one.name: variables[one.name] for one in self._notebook.parameters}
+        self._started, self._clock = datetime.datetime.now(datetime.UTC), time.monotonic()
+        self._data: dict[str, str] = {}
+        self._results: list[pd.DataFrame] = []
+        self.dataset: Dataset | None = None
+
+    @property
+    def blocks(self) -> Path:
+        """Where long work keeps finished blocks, so that a stopped run goes on."""
+        return self.folder / "blocks"
+
+    def parameters(self) -> Table:
+        """Table of the parameters: what each means, its default, its value in this run."""
+        rows = [
+            {"parameter": one.name, "meaning": _meaning(one), "default": str(one.default), "this run": str(self.values[one.name])}
+            for one in self._notebook.parameters
+        ]
+        return Table(pd.DataFrame(rows).set_index("parameter"), f"Parameters of {self.name}")
+
+    def load(self, source: str, real: str, **options: Any) -> Dataset:
+        """Load what the page works on.
+
+        Parameters
+        ----------
+        source
+            ``"auto"``: the real data where they are, else the newsroom. Or a name of a data set.
+        real
+            The real data set of this page.
+        options
+            For the real data set; the newsroom gets ``events`` and ``seed`` alone.
+        """
+        name = source if source != "auto" else (real if datasets.available(real, **_without_sizes(options)) else "newsroom")
+        chosen = {key: value for key, value in options.items() if (key in {"events", "seed"}) == (name == "newsroom")}
+        self.dataset = datasets.load(name, **chosen)
+        self._data.update(self.dataset.files)
+        return self.dataset
+
+    def source_note(self) -> Note:
+        """Say on the page which data it was made from."""
+        if self.dataset is None:
+            raise DataError("no data loaded yet: call load() first.")
+        card = self.dataset.card
+        if card.synthetic:
+            text = f"This page was made from {card.title}, which is synthetic. {card.notes} Its results teach; they are not evidence."
+        else:
+            text = f"This page was made from {card.title}. Licence: {card.licence}."
+        return Note(text, "synthetic" if card.synthetic else "real data")
+
+    @property
+    def synthetic(self) -> bool:
+        """True if the page was made from a made-up world."""
+        return self.dataset is not None and self.dataset.card.synthetic
+
+    def add_results(self, frame: pd.DataFrame, **fixed: Any) -> pd.DataFrame:
+        """Keep figures for the results file; return them in its columns.
+
+        Parameters
+        ----------
+        frame
+            At least ``row``, ``column`` and ``value``; others of :data:`RESULT_COLUMNS` as there are.
+        fixed
+            Columns with one value, such as ``table="true-vs-ooc"``.
+        """
+        full = frame.assign(**fixed)
+        if "source" not in full:
+            full["source"] = self.dataset.name if self.dataset is not None else "paper"
+        unknown = [str(name) for name in full.columns if name not in RESULT_COLUMNS]
+        if unknown:
+            raise DataError(f"results have unknown columns: {name_some(unknown)}. Known: {', '.join(RESULT_COLUMNS)}.")
+        full = full.reindex(columns=list(RESULT_COLUMNS))
+        self._results.append(full)
+        return full
+
+    def results(self, table: str) -> pd.DataFrame:
+        """Figures of one table kept so far."""
+        kept = pd.concat(self._results, ignore_index=True) if self._results else pd.DataFrame(columns=list(RESULT_COLUMNS))
+        return kept[kept["table"] == table].reset_index(drop=True)
+
+    def reference(self, table: str) -> pd.DataFrame | None:
+        """Figures of one table from the committed reference run, if there is one."""
+        try:
+            path = find_places().reference / f"{self.name}.csv"
+        except MissingDataError:
+            return None
+        if not path.exists():
+            return None
+        found = read_results(path)
+        found = found[found["table"] == table].reset_index(drop=True)
+        return found if len(found) else None
+
+    def compare(self, table: str, published: pd.DataFrame | None, caption: str) -> Table:
+        """Show published | reference | this build for the figures kept under ``table``."""
+        from verite.paper import compare
+
+        heading = "this build (newsroom, synthetic)" if self.synthetic else "this build"
+        return compared(compare(published, self.reference(table), self.results(table)), caption, heading)
+
+    def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> Figure:
+        """Show a figure; ``alt`` says what there is to see."""
+        return Figure(figure, alt, caption)
+
+    def finish(self) -> Provenance:
+        """Write ``results.csv`` and ``record.json`` beside the notebook's output, and show the record."""
+        if not self._results:
+            raise DataError(f"notebook {self.name} has kept no results: call add_results() before finish().")
+        results = pd.concat([part.astype(object) for part in self._results], ignore_index=True)
+        path = self.folder / "results.csv"
+        write_csv(path, results)
+        record = make_record(
+            self.name,
+            parameters=self.values,
+            data=self._data,
+            results={path.name: sha256(path)},
+            started=self._started,
+            seconds=time.monotonic() - self._clock,
+            key=os.environ.get("VERITE_RUN_KEY", ""),
+        )
+        write_json(self.folder / "record.json", record)
+        return Provenance(record)
+
+
+class Note:
+    """A sentence that stands out on a page."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        self.text, self.kind = text, kind
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = f'<p class="verite-note"><strong>{html.escape(self.kind.capitalize())}.</strong> {html.escape(self.text)}</p>'
+        return {"text/html": shown, "text/plain": f"{self.kind}: {self.text}"}
+
+
+class Provenance:
+    """The foot of a page: what was run, on what, with what, and how to run it again."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.record = dict(record)
+
+    @property
+    def command(self) -> str:
+        """The command that repeats this run."""
+        options = "".join(f" -p {name} {value}" for name, value in self.record["parameters"].items())
+        return f"verite run {self.record['notebook']}{options}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        record = self.record
+        data = [f"{path}: {digest[:12]}…" for path, digest in record["data"].items()] or ["no file was read"]
+        rows = {
+            "Run again": self.command,
+            "Commit": record["commit"],
+            "Started": record["started"],
+            "Took": f"{record['seconds']} s, {record['peak memory MB']:,} MB at most in this process",
+            "Data (SHA-256)": "; ".join(data),
+            "Results (SHA-256)": "; ".join(f"{name}: {digest[:12]}…" for name, digest in record["results"].items()),
+            "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
+            "Machine": record["machine"],
+        }
+        cells = "".join(
+            f"<dt>{name}</dt><dd>{f'<code>{html.escape(value)}</code>' if name == 'Run again' else html.escape(value)}</dd>"
+            for name, value in rows.items()
+        )
+        plain = "\n".join(f"{name}: {value}" for name, value in rows.items())
+        return {"text/html": f'<dl class="verite-provenance">{cells}</dl>', "text/plain": plain}
+
+
+def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a results file; numbers as numbers, empty cells as gaps.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    """
+    frame = read_csv(path)
+    missing = [name for name in RESULT_COLUMNS if name not in frame.columns]
+    if missing:
+        raise DataError(f"{path}: not a results file, missing {name_some(missing)}.")
+    for name in _NUMBERS:
+        frame[name] = pd.to_numeric(frame[name].where(frame[name] != ""), errors="raise")
+    return frame
+
+
+def _meaning(parameter: Parameter) -> str:
+    allowed = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
+    allowed += f" At least {parameter.least:g}." if parameter.least is not None else ""
+    text = parameter.text[:1].upper() + parameter.text[1:]
+    return f"{text}.{allowed}"
+
+
+def _without_sizes(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if key not in {"events", "seed"}}

@@ -1,0 +1,107 @@
+"""What a run was: enough to repeat it, and to tell whether it still stands."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from verite.blocks import content_key
+from verite.companion.notebooks import Notebook
+from verite.files import sha256
+
+__all__ = ["commit", "input_key", "make_record", "package_key", "peak_memory_mb", "versions"]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_LIBRARIES = ("verite", "numpy", "pandas", "scikit-learn", "torch", "open-clip-torch", "papermill", "jupyter-book")
+
+
+def make_record(
+    notebook: str,
+    *,
+    parameters: Mapping[str, Any],
+    data: Mapping[str, str],
+    results: Mapping[str, str],
+    started: datetime.datetime,
+    seconds: float,
+    key: str,
+) -> dict[str, Any]:
+    """Gather a run's record: a dictionary that JSON can hold, without anything private to the machine.
+
+    Parameters
+    ----------
+    data, results
+        SHA-256 of each file read and written.
+    key
+        What :func:`input_key` gave when the run began.
+    """
+    return {
+        "notebook": notebook,
+        "commit": commit(),
+        "started": started.astimezone(datetime.UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 1),
+        "peak memory MB": peak_memory_mb(),
+        "parameters": dict(parameters),
+        "seeds": {name: value for name, value in parameters.items() if name.startswith("seed")},
+        "data": dict(sorted(data.items())),
+        "results": dict(sorted(results.items())),
+        "versions": versions(),
+        "machine": f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "inputs": key,
+    }
+
+
+def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
+    """Digest of all that decides a notebook's output: source, parameters, package and data.
+
+    A run whose record holds another key is stale.
+    """
+    from verite import datasets
+
+    values = {one.name: parameters.get(one.name, one.default) for one in notebook.parameters}
+    return content_key(sha256(notebook.path), values, package_key(), datasets.checksums(list(notebook.data)))
+
+
+@functools.cache
+def package_key() -> str:
+    """Digest of the package's own code and tables, and of the versions of what it computes with."""
+    files = sorted(path for kind in ("*.py", "*.csv", "*.json") for path in _PACKAGE.rglob(kind))
+    return content_key({path.relative_to(_PACKAGE).as_posix(): sha256(path) for path in files}, versions())
+
+
+@functools.cache
+def commit() -> str:
+    """Git commit of the checkout, with ``+changes`` where files differ from it; ``unknown`` outside of one."""
+    try:
+        base = ["git", "-C", str(_PACKAGE)]
+        head = subprocess.run([*base, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)  # noqa: S603
+        state = subprocess.run([*base, "status", "--porcelain"], capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + ("+changes" if state.stdout.strip() else "")
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def peak_memory_mb() -> int:
+    """Largest resident size of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak / (1_000_000 if sys.platform == "darwin" else 1_000))

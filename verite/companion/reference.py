@@ -1,0 +1,53 @@
+"""Reference runs: chapters on the real data, at full size, whose aggregate results are committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from verite.companion.notebooks import list_notebooks, open_notebook
+from verite.companion.page import read_results
+from verite.companion.places import find_places
+from verite.companion.runs import run_notebook
+from verite.errors import DataError, ParameterError
+from verite.files import read_text, write_json, write_text
+
+__all__ = ["run_references"]
+
+
+def run_references(names: Sequence[str] = (), say: Callable[[str], None] = print) -> list[Path]:
+    """Run notebooks with the parameters that their header gives under ``verite: reference:``.
+
+    Results and record go to ``book/reference/NAME.csv`` and ``NAME.json``; later builds show them beside
+    their own. Finished blocks of a stopped run are used again.
+
+    Raises
+    ------
+    ParameterError
+        A notebook that was named has no reference parameters.
+    DataError
+        A run read made-up data: a reference run is evidence, or it is not kept.
+    """
+    places = find_places()
+    written = []
+    for name in names or list_notebooks():
+        notebook = open_notebook(name)
+        wanted = notebook.node.metadata.get("verite", {}).get("reference")
+        if wanted is None:
+            if names:
+                raise ParameterError(f"notebook {name} has no reference run: its header has no verite: reference: parameters.")
+            continue
+        values = {key: str(value) for key, value in wanted.items()}
+        say(f"{name}: reference run with {', '.join(f'{key} = {value}' for key, value in values.items()) or 'its own values'}")
+        run = run_notebook(name, values, out=places.executed / "reference")
+        results = read_results(run.folder / "results.csv")
+        made_up = sorted(set(results["source"]) & {"newsroom"})
+        if made_up:
+            raise DataError(
+                f"notebook {name} ran on {made_up[0]}, which is synthetic; a reference run needs the real data. See: verite data status."
+            )
+        write_text(places.reference / f"{name}.csv", read_text(run.folder / "results.csv"))
+        write_json(places.reference / f"{name}.json", json.loads(read_text(run.folder / "record.json")))
+        written.append(places.reference / f"{name}.csv")
+    return written

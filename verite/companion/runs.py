@@ -1,0 +1,153 @@
+"""Run one notebook through papermill, with checked parameters and a record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verite import errors
+from verite.companion.notebooks import open_notebook
+from verite.companion.places import find_places
+from verite.companion.record import input_key
+from verite.errors import RunError, StoppedError, VeriteError
+from verite.files import atomic_path
+
+__all__ = ["Run", "run_notebook"]
+
+_OURS = {name for name in errors.__all__ if name.endswith("Error")}
+_STOPPED = "stopped. What had finished is kept; run the same command to go on."
+_BARS = re.compile(r"[^\n]*\r[^\n]*\n?")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    name: str
+    notebook: Path
+    """The executed notebook."""
+    folder: Path
+    """Holds ``results.csv``, ``record.json`` and finished blocks."""
+
+
+def run_notebook(name: str, given: Mapping[str, str] | None = None, out: str | os.PathLike[str] | None = None) -> Run:
+    """Run a notebook by name.
+
+    Parameters
+    ----------
+    given
+        Values of parameters as text, as they come from a command line.
+    out
+        Folder for the executed notebook and what it writes; ``notebooks/executed`` of the checkout if None.
+
+    Raises
+    ------
+    ParameterError
+        No such notebook or parameter, or a value that does not parse. Nothing was run.
+    RunError
+        A cell failed. The message is the cell's own error where the input is at fault, a traceback where the
+        code is. What the cells had done is in ``NAME/failed.ipynb``; an earlier result is left as it was.
+    """
+    notebook = open_notebook(name)
+    values = notebook.check(given or {})
+    home = Path(out) if out is not None else find_places().executed
+    folder = home / name
+    target = home / f"{name}.ipynb"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VeriteError(f"cannot write into {home}: {error.strerror}. Choose another folder with --out.") from error
+    with tempfile.TemporaryDirectory() as scratch, _environment(folder, input_key(notebook, values)):
+        source, finished = Path(scratch) / "source.ipynb", Path(scratch) / "finished.ipynb"
+        notebook.write_plain(source)
+        problem = _execute(source, finished, values)
+        if finished.exists():
+            node = _tidy(finished)
+            _write(node, folder / "failed.ipynb" if problem else target)
+    if problem:
+        raise RunError(
+            f"notebook {name}: {problem}\nIts cells so far: {folder / 'failed.ipynb'}. Finished blocks are kept: run again to go on."
+        )
+    (folder / "failed.ipynb").unlink(missing_ok=True)
+    return Run(name, target, folder)
+
+
+def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
+    """Run the cells; return what went wrong, or an empty text."""
+    from papermill import PapermillExecutionError, execute_notebook
+
+    try:
+        execute_notebook(
+            str(source),
+            str(finished),
+            parameters=dict(values),
+            kernel_name="python3",
+            progress_bar=sys.stderr.isatty(),
+            stderr_file=sys.stderr,
+            cwd=str(Path.cwd()),
+        )
+    except KeyboardInterrupt:
+        raise StoppedError(_STOPPED) from None
+    except PapermillExecutionError as error:
+        where = f"cell {error.exec_count}"
+        if error.ename == "KeyboardInterrupt":
+            raise StoppedError(_STOPPED) from error
+        if error.ename in _OURS:
+            return f"{where}: {error.evalue}"
+        return f"{where} failed.\n" + "\n".join(error.traceback)
+    return ""
+
+
+def _tidy(path: Path) -> Any:
+    """Drop what differs from run to run, and progress bars; hide the cell that papermill put in."""
+    import nbformat
+
+    node = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    node.metadata.pop("papermill", None)
+    for at, cell in enumerate(node.cells):
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+        tags = cell.metadata.get("tags", [])
+        if "injected-parameters" in tags:
+            cell["id"] = f"injected-{at}"
+            cell.metadata["tags"] = [*tags, "remove-cell"]
+        outputs = []
+        for output in cell.get("outputs", []):
+            if output.output_type == "stream" and output.name == "stderr":
+                output["text"] = _BARS.sub("", output.text)
+                if not output.text.strip():
+                    continue
+            outputs.append(output)
+        if cell.cell_type == "code":
+            cell["outputs"] = outputs
+    return node
+
+
+def _write(node: Any, path: Path) -> None:
+    import nbformat
+
+    with atomic_path(path) as temporary:
+        nbformat.write(node, temporary)  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def _environment(folder: Path, key: str) -> Iterator[None]:
+    """Tell the kernel where to write; give it one thread, so that sums do not depend on the number of cores."""
+    wanted = {"VERITE_RUN_DIR": str(folder.resolve()), "VERITE_RUN_KEY": key, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,119 @@
+"""Tables for pages: headers that screen readers can follow, numbers aligned, gaps shown as gaps."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["Table", "compared", "with_interval"]
+
+Format = str | Callable[[Any], str]
+
+
+class Table:
+    """A table, to be the last line of a cell.
+
+    Parameters
+    ----------
+    frame
+        Its columns are shown in order; the index, if it has a name, as row headers.
+    caption
+        Stands above the table and says what its numbers are.
+    formats
+        Format of a column's values, such as ``"{:.1f}"``; other floats get one decimal, other integers
+        thousands separators.
+
+    >>> print(Table(pd.DataFrame({"n": [1001]}), "Pairs").text())
+        n
+    1,001
+    """
+
+    def __init__(self, frame: pd.DataFrame, caption: str = "", formats: Mapping[str, Format] | None = None) -> None:
+        self.frame = frame if frame.index.name is None else frame.reset_index()
+        self.headers = 0 if frame.index.name is None else 1
+        self.caption = caption
+        self.formats = dict(formats or {})
+
+    def cells(self) -> pd.DataFrame:
+        """All values as the text that is shown."""
+        shown = {name: [self._cell(name, value) for value in self.frame[name]] for name in self.frame.columns}
+        return pd.DataFrame(shown, columns=self.frame.columns, dtype=object)
+
+    def text(self) -> str:
+        """The table as plain text."""
+        return str(self.cells().to_string(index=False))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.text()}
+
+    def html(self) -> str:
+        """The table as HTML; every value is escaped."""
+        cells = self.cells()
+        kinds = ["" if _is_text(self.frame[name]) else ' class="number"' for name in self.frame.columns]
+        head = "".join(f'<th scope="col"{kind}>{html.escape(str(name))}</th>' for name, kind in zip(self.frame.columns, kinds, strict=True))
+        body = []
+        for row in cells.itertuples(index=False):
+            parts = [
+                f'<th scope="row">{html.escape(value)}</th>' if at < self.headers else f"<td{kinds[at]}>{html.escape(value)}</td>"
+                for at, value in enumerate(row)
+            ]
+            body.append(f"<tr>{''.join(parts)}</tr>")
+        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        return (
+            '<div class="verite-scroll" tabindex="0" role="region" aria-label="' + html.escape(self.caption or "table") + '">'
+            f'<table class="verite-table">{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        )
+
+    def _cell(self, name: Any, value: Any) -> str:
+        if value is None or (isinstance(value, float) and value != value) or value is pd.NA:
+            return "–"
+        form = self.formats.get(name)
+        if callable(form):
+            return form(value)
+        if form is not None:
+            return form.format(value)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            return f"{value:.1f}"
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def with_interval(value: float, low: float | None = None, high: float | None = None, digits: int = 1) -> str:
+    """Write a figure with its interval.
+
+    >>> with_interval(54.512, 51.2, 57.9)
+    '54.5 [51.2, 57.9]'
+    """
+    if value is None or value != value:
+        return "–"
+    shown = f"{value:.{digits}f}"
+    if low is None or high is None or low != low or high != high:
+        return shown
+    return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build") -> Table:
+    """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets.
+
+    Parameters
+    ----------
+    this_build
+        Heading of the last column, for example ``"this build (newsroom, synthetic)"``.
+    """
+    shown = frame[["row", "column"]].copy()
+    shown["published"] = frame["published"]
+    for name, heading in (("reference", "reference"), ("this build", this_build)):
+        low, high = (frame.get(f"{name} {end}") for end in ("low", "high"))
+        bounds = (
+            zip(frame[name], low, high, strict=True) if low is not None and high is not None else ((v, None, None) for v in frame[name])
+        )
+        shown[heading] = [with_interval(*one) for one in bounds]
+    return Table(shown.set_index("row"), caption)
+
+
+def _is_text(column: Any) -> bool:
+    return not (pd.api.types.is_numeric_dtype(column) or column.astype(str).str.match(r"^[–\d\-−+.]").all())

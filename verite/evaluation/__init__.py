@@ -1,0 +1,31 @@
+"""Measuring: accuracies and their protocols, unimodal bias, intervals, ceilings and shortcuts."""
+
+from verite.evaluation.accuracy import accuracy, class_accuracies, confusion
+from verite.evaluation.bias import cohens_d, delta_percent
+from verite.evaluation.ceilings import Ceiling, unimodal_ceiling
+from verite.evaluation.intervals import Interval, PairedTest, grouped_bootstrap, paired_test
+from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
+from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_probe
+
+__all__ = [
+    "PROTOCOLS",
+    "Ceiling",
+    "Interval",
+    "PairedTest",
+    "Protocol",
+    "Threshold",
+    "accuracy",
+    "best_threshold",
+    "class_accuracies",
+    "cohens_d",
+    "confusion",
+    "delta_percent",
+    "grouped_bootstrap",
+    "length_probe",
+    "paired_test",
+    "protocol_named",
+    "score",
+    "similarity_threshold",
+    "tfidf_probe",
+    "unimodal_ceiling",
+]

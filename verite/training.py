@@ -1,0 +1,197 @@
+"""Training detectors: the paper's grid, and cross-validation over groups.
+
+The paper (section 4.3) tries L ∈ {1, 4}, f ∈ {128, 1024} and h ∈ {2, 8} for each input and keeps the point
+that is best on in-distribution validation. Every point is seeded by itself here, so that its result does not
+depend on its place in the grid.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import inspect
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import clone
+
+from verite import detector
+from verite.blocks import content_key, run_blocks
+from verite.detector import DetectorClassifier
+from verite.errors import DataError, ParameterError
+from verite.pairs import downsample, grouped_folds, to_binary
+
+__all__ = ["PAPER_GRID", "cross_validate", "grid_search"]
+
+PAPER_GRID: tuple[dict[str, int], ...] = tuple(
+    {"layers": layers, "feedforward": feedforward, "heads": heads}
+    for layers, feedforward, heads in itertools.product((1, 4), (128, 1024), (2, 8))
+)
+"""The eight points of section 4.3, the smallest first."""
+
+
+def grid_search(
+    base: DetectorClassifier,
+    train: tuple[np.ndarray, np.ndarray],
+    validation: tuple[np.ndarray, np.ndarray],
+    *,
+    grid: Sequence[Mapping[str, Any]] = PAPER_GRID,
+    directory: str | os.PathLike[str],
+    executor: concurrent.futures.Executor | None = None,
+    progress: bool = False,
+) -> tuple[DetectorClassifier, pd.DataFrame]:
+    """Train ``base`` at every point of ``grid``; return the best on validation, and the score of each.
+
+    Finished points are kept in ``directory``, so an interrupted grid goes on where it stopped. A point counts
+    as finished only for the same data, parameters and code.
+
+    Returns
+    -------
+    best : DetectorClassifier
+        Highest validation accuracy; of equals the lowest validation loss, then the first of the grid.
+    scores : pandas.DataFrame
+        One row a point: its parameters, ``accuracy``, ``loss``, ``epoch``, ``file``.
+    """
+    if not grid:
+        raise ParameterError("expected at least one grid point, found none.")
+    data = content_key(*train, *validation)
+    blocks = {}
+    for point in grid:
+        settings = {**base.get_params(), **point, "progress": False}
+        key = content_key(data, _without_placement(settings), _code())
+        blocks[key] = (settings, train, validation, str(Path(directory) / f"{key}.safetensors"))
+    results = run_blocks(_train_point, blocks, directory=directory, executor=executor, progress="grid" if progress else "")
+    scores = pd.DataFrame([{**point, **result} for point, result in zip(grid, results.values(), strict=True)])
+    order = scores.sort_values(["accuracy", "loss"], ascending=[False, True], kind="stable").index
+    return DetectorClassifier.load(scores.loc[order[0], "file"], device=base.device), scores
+
+
+def cross_validate(
+    base: DetectorClassifier,
+    pairs: pd.DataFrame,
+    vectors: np.ndarray,
+    *,
+    inputs: Sequence[str],
+    folds: int,
+    seeds: Sequence[int],
+    binary: bool = False,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    directory: str | os.PathLike[str] | None = None,
+    executor: concurrent.futures.Executor | None = None,
+    progress: str = "",
+) -> pd.DataFrame:
+    """Predict every pair by detectors that saw no pair of its group.
+
+    Each fold is held out once; the next one is the validation set, on which the epoch and the grid point are
+    chosen; the others are for training. A seed decides the folds, the weights and the batches, so the spread
+    over seeds holds all of them.
+
+    Parameters
+    ----------
+    pairs
+        A pair table with three-class labels.
+    vectors
+        ``(len(pairs), 2, m)``, as :meth:`verite.datasets.Dataset.tokens` gives them for ``pairs``.
+    inputs
+        Which of :data:`verite.detector.INPUTS`.
+    binary
+        Train on ``true`` against ``misinformation``, classes balanced by down-sampling the training rows
+        (paper, section 4.1). ``prediction`` then holds binary labels; ``label`` always holds the table's own.
+    grid
+        Points among which each fold's validation set chooses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each input, seed and pair: ``inputs``, ``seed``, ``fold``, ``pair_id``, ``group``,
+        ``label``, ``prediction``, ``epoch``, and the chosen point as text in ``point``.
+
+    Raises
+    ------
+    ParameterError
+        Fewer than three folds.
+    """
+    if folds < 3:
+        raise ParameterError(f"expected at least 3 folds (one to test, one to validate, the rest to train), found {folds}.")
+    if len(pairs) != len(vectors):
+        raise DataError(f"{len(pairs):,} pairs beside {len(vectors):,} vectors. Make them with Dataset.tokens(pairs).")
+    data = content_key(vectors, pairs[["pair_id", "group", "label"]].to_numpy(object))
+    blocks: dict[str, tuple[Any, ...]] = {}
+    places: dict[str, tuple[str, int, int]] = {}
+    for seed in seeds:
+        held = [rows for _, rows in grouped_folds(pairs, folds, seed)]
+        for what, fold in itertools.product(inputs, range(folds)):
+            settings = {**base.get_params(), "inputs": what, "random_state": seed, "progress": False}
+            points = [{**settings, **point} for point in grid]
+            key = content_key(data, [_without_placement(point) for point in points], folds, fold, binary, _code())
+            rows = _roles(pairs, held, fold, seed, binary)
+            blocks[key] = (points, vectors, pairs["label"].to_numpy(object), rows, binary)
+            places[key] = (what, seed, fold)
+    results = run_blocks(_train_fold, blocks, directory=directory, executor=executor, progress=progress)
+    parts = []
+    for key, result in results.items():
+        what, seed, fold = places[key]
+        rows = blocks[key][3]["test"]
+        found = pairs.iloc[rows][["pair_id", "group", "label"]].assign(
+            inputs=what, seed=seed, fold=fold, prediction=result["prediction"], epoch=result["epoch"], point=str(grid[result["point"]])
+        )
+        parts.append(found.assign(position=rows))
+    table = pd.concat(parts)
+    table["order"] = table["inputs"].map({what: at for at, what in enumerate(inputs)})
+    table = table.sort_values(["order", "seed", "position"], kind="stable").reset_index(drop=True)
+    columns = ["inputs", "seed", "fold", "pair_id", "group", "label", "prediction", "epoch", "point"]
+    return pd.DataFrame(table[columns])
+
+
+def _roles(pairs: pd.DataFrame, held: Sequence[np.ndarray], fold: int, seed: int, binary: bool) -> dict[str, np.ndarray]:
+    """Row positions of one fold's test, validation and training sets; training rows balanced where classes are joined."""
+    test, validation = held[fold], held[(fold + 1) % len(held)]
+    train = np.setdiff1d(np.arange(len(pairs)), np.concatenate([test, validation]))
+    if binary:
+        rows = pd.DataFrame({"label": to_binary(pairs["label"].iloc[train]), "row": train})
+        train = downsample(rows, seed)["row"].to_numpy()
+    return {"train": train, "validation": validation, "test": test}
+
+
+def _train_point(
+    settings: dict[str, Any], train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], file: str
+) -> dict[str, Any]:
+    fitted = DetectorClassifier(**settings).fit(*train, validation)
+    fitted.save(file)
+    return {**_best(fitted), "file": file}
+
+
+def _train_fold(
+    points: Sequence[dict[str, Any]], vectors: np.ndarray, labels: np.ndarray, rows: Mapping[str, np.ndarray], binary: bool
+) -> dict[str, Any]:
+    torch.set_num_threads(1)
+    y = to_binary(labels) if binary else labels
+    fitted = [
+        clone(DetectorClassifier(**settings)).fit(
+            vectors[rows["train"]], y[rows["train"]], (vectors[rows["validation"]], y[rows["validation"]])
+        )
+        for settings in points
+    ]
+    scores = [_best(one) for one in fitted]
+    chosen = min(range(len(fitted)), key=lambda at: (-scores[at]["accuracy"], scores[at]["loss"], at))
+    return {**scores[chosen], "point": chosen, "prediction": [str(label) for label in fitted[chosen].predict(vectors[rows["test"]])]}
+
+
+def _best(fitted: DetectorClassifier) -> dict[str, Any]:
+    entry = fitted.history_[fitted.best_epoch_ - 1]
+    return {"accuracy": entry["validation accuracy"], "loss": entry["validation loss"], "epoch": fitted.best_epoch_}
+
+
+def _without_placement(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that change the result; where it is computed does not belong to a block's name."""
+    return {name: value for name, value in settings.items() if name not in {"device", "progress"}}
+
+
+def _code() -> str:
+    """Digest of the code whose change makes finished blocks stale."""
+    return content_key(inspect.getsource(detector), Path(__file__).read_text(encoding="utf8"), torch.__version__)
