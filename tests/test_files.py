@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,18 +22,19 @@ from verite.files import atomic_path, read_csv, read_text, require_file, sha256,
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Iterator[Path]:
-    """A folder that nobody may read or write, root included."""
-    folder = tmp_path / "locked"
-    folder.mkdir()
-    (folder / "old.txt").write_text("old", encoding="utf8")
-    folder.chmod(0)
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)  # root passes every lock: be nobody for the time of the test
-    yield folder
-    os.seteuid(user)
-    folder.chmod(0o700)
+def locked() -> Iterator[Path]:
+    """A folder in which no file may be made, with a file that may not be read; for root, too."""
+    with tempfile.TemporaryDirectory() as name:  # not tmp_path: nobody but its owner can look into that
+        folder = Path(name)
+        (folder / "old.txt").write_text("old", encoding="utf8")
+        (folder / "old.txt").chmod(0)
+        folder.chmod(0o555)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65534)  # root passes every lock: be nobody for the time of the test
+        yield folder
+        os.seteuid(user)
+        folder.chmod(0o700)
 
 
 def full_disk(*_: object) -> None:

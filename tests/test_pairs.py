@@ -292,6 +292,11 @@ def test_folds_hold_even_shares_of_each_class() -> None:
         assert (fold - whole / 5).abs().max() <= 2
 
 
+def test_folds_differ_by_no_more_than_a_row_though_no_class_divides_evenly() -> None:
+    pairs = table(list(range(63)), list(LABELS) * 21)
+    assert sorted(len(held) for _, held in grouped_folds(pairs, 5, seed=0)) == [12, 12, 13, 13, 13]
+
+
 def test_a_class_with_fewer_rows_than_folds_is_spread_as_far_as_it_goes() -> None:
     pairs = table(list(range(40)), [MISCAPTIONED] * 3 + [TRUE] * 37)
     held = [(pairs["label"].iloc[rows] == MISCAPTIONED).sum() for _, rows in grouped_folds(pairs, 5, seed=0)]
@@ -360,6 +365,12 @@ def test_a_part_misses_its_share_by_no_more_than_the_largest_group(sizes: list[i
 def test_single_rows_are_split_to_the_row() -> None:
     split = grouped_split(table(list(range(1000))), EIGHT_ONE_ONE, seed=0)["split"]
     assert split.value_counts().to_dict() == {"train": 800, "validation": 100, "test": 100}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_small_groups_make_up_for_a_large_one(seed: int) -> None:
+    pairs = table([0] * 10 + list(range(1, 21)))
+    assert (grouped_split(pairs, {"train": 0.5, "test": 0.5}, seed)["split"] == "test").sum() == 15
 
 
 def test_a_small_share_of_many_groups_is_met() -> None:

@@ -159,7 +159,7 @@ def _bar(name: str, total: int, done: int) -> Iterator[Callable[[], object]]:
     if not name:
         yield lambda: None
         return
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
     with tqdm(total=total, initial=done, desc=name, unit="block") as bar:
         yield bar.update

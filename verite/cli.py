@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,8 @@ def main() -> None:
     try:
         app(args=_join(sys.argv[1:]))
     except VeriteError as error:
+        # What is left of a stopped notebook's client complains about its kernel while this process ends.
+        logging.disable()
         print(f"verite: {error}", file=sys.stderr)
         raise SystemExit(130 if isinstance(error, StoppedError) else 1) from None
 

@@ -363,7 +363,7 @@ def _epochs(count: int, inputs: str, progress: bool) -> Any:
     epochs = range(1, count + 1)
     if not progress:
         return epochs
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
     return tqdm(epochs, desc=f"training {inputs}", unit="epoch", leave=False)
 

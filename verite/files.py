@@ -165,7 +165,7 @@ def read_csv(path: str | os.PathLike[str], hint: str = "", **options: Any) -> pd
     text = read_text(path, hint)
     if not text.strip():
         raise DataError(f"{path}: expected a header line, found only white space.")
-    settings: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False, "sep": ",", "quoting": csv.QUOTE_MINIMAL}
+    settings: dict[str, Any] = {"dtype": str, "na_filter": False, "sep": ",", "quoting": csv.QUOTE_MINIMAL}
     settings.update(options)
     try:
         if "on_bad_lines" not in settings:

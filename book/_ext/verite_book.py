@@ -44,8 +44,11 @@ def _block(writer: Any, node: nodes.Element) -> None:
 
 def _stay_at_home(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Drop the scripts of sphinx-thebe, which Jupyter Book loads on every page and this book does not use."""
-    context["script_files"] = [one for one in context.get("script_files", []) if "thebe" not in str(getattr(one, "filename", one) or "")
-                               and "thebe" not in str(getattr(one, "attributes", {}).get("body", ""))]
+    context["script_files"] = [
+        one
+        for one in context.get("script_files", [])
+        if "thebe" not in str(getattr(one, "filename", one) or "") and "thebe" not in str(getattr(one, "attributes", {}).get("body", ""))
+    ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A parameter is one line of the cell tagged ``parameters``::
 
-    folds: int = 5  # (>= 3) groups are dealt into so many folds
+    folds: int = 5  # (from 3) groups are dealt into so many folds
     source: str = "auto"  # {auto, verite, newsroom} which data to read
 
 The annotation says how a value is parsed; choices in braces or a smallest value in brackets may stand before
@@ -24,7 +24,7 @@ from verite.files import atomic_path
 
 __all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook"]
 
-_RULE = re.compile(r"^(?:\{(?P<choices>[^}]*)\}|\(>=\s*(?P<least>[-\d.]+)\))\s*(?P<text>.*)$")
+_RULE = re.compile(r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)\))\s*(?P<text>.*)$")
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,15 @@ class Parameter:
         ParameterError
             It does not parse, or is outside what the parameter allows.
         """
-        kind = self.kind
-        if (optional := re.fullmatch(r"Optional\[(\w+)\]", kind)) is not None:
-            if value.strip().lower() in {"none", ""}:
-                return None
-            kind = optional.group(1)
-        parsed = self._parse(kind, value)
+        parsed = self._parse(value)
         if self.choices and parsed not in self.choices:
             raise ParameterError(f"parameter {self.name}: expected one of {', '.join(self.choices)}, found {value!r}.")
         if self.least is not None and parsed < self.least:
             raise ParameterError(f"parameter {self.name}: expected at least {self.least:g}, found {value}.")
         return parsed
 
-    def _parse(self, kind: str, value: str) -> Any:
+    def _parse(self, value: str) -> Any:
+        kind = self.kind
         wanted = {"int": "an integer", "float": "a number", "bool": "true or false"}.get(kind, "text")
         try:
             if kind == "int":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from verite import datasets
-from verite.companion.figures import Figure, Pictures, style
+from verite.companion.figures import COLOURS, Figure, Pictures, style
 from verite.companion.notebooks import Parameter, open_notebook
 from verite.companion.places import find_places, run_folder
 from verite.companion.record import make_record
@@ -96,33 +96,51 @@ class Page:
             raise DataError("no data loaded yet: call load() first.")
         card = self.dataset.card
         if card.synthetic:
-            text = f"This page was made from {card.title}, which is synthetic. {card.notes} Its results teach; they are not evidence."
+            text = f"This page was made from {card.title}. {card.notes}"
         else:
             text = f"This page was made from {card.title}. Licence: {card.licence}."
         return Note(text, "synthetic" if card.synthetic else "real data")
+
+    @staticmethod
+    def colour(what: str) -> str:
+        """Colour of a modality or a label, the same in every figure."""
+        return COLOURS[what]
 
     @property
     def synthetic(self) -> bool:
         """True if the page was made from a made-up world."""
         return self.dataset is not None and self.dataset.card.synthetic
 
-    def add_results(self, frame: pd.DataFrame, **fixed: Any) -> pd.DataFrame:
+    def add_results(self, frame: pd.DataFrame, *, table: str, unit: str, protocol: str, scale: float = 1, **columns: Any) -> pd.DataFrame:
         """Keep figures for the results file; return them in its columns.
 
         Parameters
         ----------
         frame
-            At least ``row``, ``column`` and ``value``; others of :data:`RESULT_COLUMNS` as there are.
-        fixed
-            Columns with one value, such as ``table="true-vs-ooc"``.
+            ``row``, ``column`` and ``value``, and where known ``low``, ``high`` and ``n``; others are left out.
+        table
+            What the figures belong to; the key under which :meth:`compare` finds them.
+        unit
+            Of ``value``, ``low`` and ``high``, such as ``"pairs"`` or ``"%"``.
+        protocol
+            How they came about: what a reader must know to repeat or compare them.
+        scale
+            Factor for ``value``, ``low`` and ``high``: 100 turns shares into per cent.
+        columns
+            Further columns with one value, such as ``column="count"``.
+
+        Raises
+        ------
+        DataError
+            ``row``, ``column`` or ``value`` is missing.
         """
-        full = frame.assign(**fixed)
-        if "source" not in full:
-            full["source"] = self.dataset.name if self.dataset is not None else "paper"
-        unknown = [str(name) for name in full.columns if name not in RESULT_COLUMNS]
-        if unknown:
-            raise DataError(f"results have unknown columns: {name_some(unknown)}. Known: {', '.join(RESULT_COLUMNS)}.")
-        full = full.reindex(columns=list(RESULT_COLUMNS))
+        full = frame.assign(**columns, table=table, unit=unit, protocol=protocol)
+        full["source"] = self.dataset.name if self.dataset is not None else "paper"
+        missing = [name for name in ("row", "column", "value") if name not in full.columns]
+        if missing:
+            raise DataError(f"results of {table!r} have no {name_some(missing)}. Found: {name_some(frame.columns, 20)}.")
+        full = full.reindex(columns=list(RESULT_COLUMNS)).reset_index(drop=True)
+        full[["value", "low", "high"]] = full[["value", "low", "high"]].astype(float) * scale
         self._results.append(full)
         return full
 
@@ -143,12 +161,12 @@ class Page:
         found = found[found["table"] == table].reset_index(drop=True)
         return found if len(found) else None
 
-    def compare(self, table: str, published: pd.DataFrame | None, caption: str) -> Table:
+    def compare(self, table: str, published: pd.DataFrame | None, caption: str, digits: int = 1) -> Table:
         """Show published | reference | this build for the figures kept under ``table``."""
         from verite.paper import compare
 
         heading = "this build (newsroom, synthetic)" if self.synthetic else "this build"
-        return compared(compare(published, self.reference(table), self.results(table)), caption, heading)
+        return compared(compare(published, self.reference(table), self.results(table)), caption, heading, digits)
 
     def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> Figure:
         """Show a figure; ``alt`` says what there is to see."""
@@ -159,6 +177,7 @@ class Page:
         if not self._results:
             raise DataError(f"notebook {self.name} has kept no results: call add_results() before finish().")
         results = pd.concat([part.astype(object) for part in self._results], ignore_index=True)
+        results = results.astype(dict.fromkeys(_NUMBERS, float))
         path = self.folder / "results.csv"
         write_csv(path, results)
         record = make_record(

@@ -47,7 +47,7 @@ def make_record(
         "notebook": notebook,
         "commit": commit(),
         "started": started.astimezone(datetime.UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 2),
         "peak memory MB": peak_memory_mb(),
         "parameters": dict(parameters),
         "seeds": {name: value for name, value in parameters.items() if name.startswith("seed")},

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tqdm import TqdmWarning
 
 from verite import errors
 from verite.companion.notebooks import open_notebook
@@ -81,8 +85,13 @@ def run_notebook(name: str, given: Mapping[str, str] | None = None, out: str | o
 
 def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
     """Run the cells; return what went wrong, or an empty text."""
-    from papermill import PapermillExecutionError, execute_notebook
+    with warnings.catch_warnings():
+        # papermill asks for a progress bar of widgets and warns where there are none; the plain one does.
+        warnings.simplefilter("ignore", TqdmWarning)
+        from papermill import PapermillExecutionError, execute_notebook
+    from traitlets.config import Config
 
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # whatever goes wrong is reported below, once
     try:
         execute_notebook(
             str(source),
@@ -92,6 +101,8 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
             progress_bar=sys.stderr.isatty(),
             stderr_file=sys.stderr,
             cwd=str(Path.cwd()),
+            config=Config({"KernelManager": {"transport": "ipc"}}),  # files of this user, not ports that others may read
+            extra_arguments=["--log-level=CRITICAL"],  # a kernel that is told to stop complains about its own sockets
         )
     except KeyboardInterrupt:
         raise StoppedError(_STOPPED) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -54,12 +55,13 @@ class Table:
         cells = self.cells()
         kinds = ["" if _is_text(self.frame[name]) else ' class="number"' for name in self.frame.columns]
         head = "".join(f'<th scope="col"{kind}>{html.escape(str(name))}</th>' for name, kind in zip(self.frame.columns, kinds, strict=True))
+        spans = _spans(cells.iloc[:, 0].tolist()) if self.headers else [1] * len(cells)
         body = []
-        for row in cells.itertuples(index=False):
-            parts = [
-                f'<th scope="row">{html.escape(value)}</th>' if at < self.headers else f"<td{kinds[at]}>{html.escape(value)}</td>"
-                for at, value in enumerate(row)
-            ]
+        for span, row in zip(spans, cells.itertuples(index=False), strict=True):
+            parts = [f"<td{kind}>{html.escape(value)}</td>" for kind, value in zip(kinds[self.headers :], row[self.headers :], strict=True)]
+            if self.headers and span:
+                whole = f' rowspan="{span}"' if span > 1 else ""
+                parts.insert(0, f'<th scope="{"rowgroup" if span > 1 else "row"}"{whole}>{html.escape(row[0])}</th>')
             body.append(f"<tr>{''.join(parts)}</tr>")
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
         return (
@@ -96,7 +98,7 @@ def with_interval(value: float, low: float | None = None, high: float | None = N
     return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build") -> Table:
+def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1) -> Table:
     """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets.
 
     Parameters
@@ -111,8 +113,21 @@ def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build") 
         bounds = (
             zip(frame[name], low, high, strict=True) if low is not None and high is not None else ((v, None, None) for v in frame[name])
         )
-        shown[heading] = [with_interval(*one) for one in bounds]
-    return Table(shown.set_index("row"), caption)
+        shown[heading] = [with_interval(*one, digits) for one in bounds]
+    return Table(shown.set_index("row"), caption, {"published": f"{{:.{digits}f}}"})
+
+
+def _spans(headers: list[str]) -> list[int]:
+    """How many rows each row header stands for: a run of equal ones is written once, its others get 0.
+
+    >>> _spans(["a", "a", "b"])
+    [2, 0, 1]
+    """
+    spans: list[int] = []
+    for _, run in itertools.groupby(headers):
+        length = len(list(run))
+        spans += [length, *[0] * (length - 1)]
+    return spans
 
 
 def _is_text(column: Any) -> bool:

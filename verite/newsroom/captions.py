@@ -14,7 +14,7 @@ __all__ = ["WORDINGS", "caption"]
 
 WORDINGS = (
     "{crowd} {people} and {count} {things} at {topic} in a {setting} in {country} on a {weather} {time}, {date}.",
-    "{topic} in a {setting} in {country}: {crowd} {people} with {count} {things} on a {weather} {time}, {date}.",
+    "At {topic} in a {setting} in {country}, {crowd} {people} and {count} {things} on a {weather} {time}, {date}.",
     "{date}: {count} {things} and {crowd} {people} at {topic} in a {setting} in {country} on a {weather} {time}.",
     "On a {weather} {time} in {country}, {crowd} {people} and {count} {things} at {topic} in a {setting}, {date}.",
 )
@@ -31,7 +31,7 @@ _TOPICS = {
     "market": ("a market", "market stall"),
 }
 # Spelled out, as the names that the standard library gives depend on the reader's language.
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SETTINGS = {"city": "large city", "harbour": "harbour town", "mountain": "mountain village", "valley": "farming valley"}
 
 

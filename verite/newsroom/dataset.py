@@ -30,7 +30,7 @@ _IMAGE_CHANGES = (4, 6)
 
 
 def make(events: int = 200, seed: int = 0, image_dir: str | os.PathLike[str] | None = None) -> Dataset:
-    """Make a data set of synthetic pairs with the balance of VERITE (paper, section 3.1).
+    """Make a data set of synthetic pairs with the balance of VERITE (paper, section 3.2).
 
     Each event gives a true image and a true caption, a false caption that gets one or two visible attributes wrong,
     and an out-of-context image that shows another occasion of the same topic. They make three pairs: true image with

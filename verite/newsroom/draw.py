@@ -75,8 +75,9 @@ class _Canvas:
         return [round(unit * self.scale) for unit in units]
 
     def box(self, left: float, top: float, right: float, bottom: float, fill: Colour) -> None:
-        x0, y0, x1, y1 = self._scaled(left, top, right, bottom)
-        self.pen.rectangle((x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)), fill=fill)
+        scale = self.scale
+        x0, y0 = round(left * scale), round(top * scale)
+        self.pen.rectangle((x0, y0, max(x0, round(right * scale) - 1), max(y0, round(bottom * scale) - 1)), fill=fill)
 
     def oval(self, x: float, y: float, rx: float, ry: float, fill: Colour) -> None:
         self.pen.ellipse(self._scaled(x - rx, y - ry, x + rx, y + ry), fill=fill)
@@ -142,12 +143,12 @@ def _sky(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
     if event.weather != "clear":
         top, bottom = _OVERCAST[event.time], _mix(_OVERCAST[event.time], bottom, 0.25)
     canvas.put(_gradient(top, bottom, canvas.pixels).copy())
-    x, y = rng.uniform(44, 54), rng.uniform(7, 11)
+    x, y = rng.uniform(39, 45), rng.uniform(7, 11)
     stars, clouds = _scatter(rng, 12, 34, 1, 63, 22), _scatter(rng, 4, 28, 3, 66, 8)
     if event.weather == "clear":
         if event.time == "night":
-            for star in stars:
-                canvas.oval(*star, 0.5, 0.5, (255, 255, 220))
+            for sx, sy in stars:
+                canvas.oval(sx, sy, 0.5, 0.5, (255, 255, 220))
             canvas.oval(x, y, 5, 5, (245, 240, 200))
             canvas.oval(x - 2.5, y - 1, 4.2, 4.2, top)
         elif event.time == "morning":
@@ -190,8 +191,8 @@ def _harbour(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
 
 
 def _mountain(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
-    for x, height, shade in ((50, 24, 0), (20, 20, 14), (36, 27, 28)):
-        x += rng.uniform(-3, 3)
+    for middle, height, shade in ((50, 24, 0), (20, 20, 14), (36, 27, 28)):
+        x = middle + rng.uniform(-3, 3)
         half, top = height * 0.75, _HORIZON - height
         canvas.shape((88 + shade, 84 + shade, 104 + shade), (x - half, _HORIZON), (x, top), (x + half, _HORIZON))
         canvas.shape(_WHITE, (x - 5, top + 6.7), (x, top), (x + 5, top + 6.7), (x + 2, top + 5), (x, top + 8), (x - 2, top + 5))
@@ -202,8 +203,8 @@ def _mountain(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
 
 def _valley(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
     green = (204, 216, 222) if event.weather == "snowy" else (106, 164, 70)
-    for x, shade in ((10, 0.0), (52, 0.1), (30, 0.2)):
-        canvas.oval(x + rng.uniform(-3, 3), _HORIZON + 3, 24, 9, _mix(green, (235, 230, 120), shade))
+    for middle, shade in ((10, 0.0), (52, 0.1), (30, 0.2)):
+        canvas.oval(middle + rng.uniform(-3, 3), _HORIZON + 3, 24, 9, _mix(green, (235, 230, 120), shade))
     x = rng.uniform(28, 36)  # a barn and a windmill
     canvas.box(x - 5, 26, x + 5, _HORIZON, (168, 44, 38))
     canvas.shape((92, 40, 40), (x - 6, 26), (x - 3, 22), (x + 3, 22), (x + 6, 26))
@@ -255,8 +256,8 @@ def _protest(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
 
 def _flood(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
     canvas.box(0, 37, 64, 64, (86, 132, 150))
-    for x in (16, 48):  # houses up to their windows in the water
-        x += rng.uniform(-3, 3)
+    for middle in (16, 48):  # houses up to their windows in the water
+        x = middle + rng.uniform(-3, 3)
         canvas.box(x - 5, 31, x + 5, 38, (216, 190, 150))
         canvas.shape((140, 52, 40), (x - 6.5, 31), (x, 26), (x + 6.5, 31))
         canvas.box(x - 2, 33, x + 2, 37, (70, 60, 60))
@@ -381,7 +382,7 @@ def _crowd(canvas: _Canvas, event: Event, rng: np.random.Generator) -> None:
     if event.crowd == "few":
         places = [(x + rng.uniform(-3, 3), 62.0) for x in (18, 32, 46)]
     else:
-        places = [(3 + 6.4 * place + 3.2 * (row % 2) + rng.uniform(-1, 1), 56.5 + 3 * row) for row in range(3) for place in range(10)]
+        places = [(3 + 7.6 * place + 3.8 * (row % 2) + rng.uniform(-1, 1), 58.5 + 3 * row) for row in range(3) for place in range(8)]
     for x, foot in places:
         _person(canvas, x, foot, event.people, rng)
         if event.topic == "flood":

@@ -6,7 +6,7 @@ How a vector comes about, and what from:
    colours stands in each of four bands from top to bottom. A caption is measured by its words: which of those that the
    fit has seen it contains. Neither is told the event's attributes.
 2. Each side is standardised and reduced by principal components; canonical correlation analysis then finds the 64
-   directions along which image and caption of truthful pairs agree best. It is fitted once a process, on 1,200
+   directions along which image and caption of truthful pairs agree best. It is fitted once a process, on 1,000
    truthful events of their own random stream, which :func:`verite.newsroom.make` never draws from: no pair of a data
    set, and no misleading pair at all, is seen by it.
 3. Directions count by the fourth power of their correlation, so that agreement by chance (correlations around .3 with
@@ -40,7 +40,7 @@ DIMENSIONS = 64
 ENCODER = f"newsroom-cca-{DIMENSIONS}"
 """Name that these vectors carry, so that they do not mix with another encoder's."""
 
-_FIT_EVENTS = 1_200
+_FIT_EVENTS = 1_000
 _IMAGE_COMPONENTS = 150
 _POWER = 4
 _GRID, _BANDS, _COLOURS = 8, 4, 64
@@ -58,8 +58,10 @@ def encode_images(pictures: Sequence[Image.Image]) -> np.ndarray:
     Raises
     ------
     DataError
-        A picture is not RGB of 64 × 64 pixels.
+        There is no picture, or one is not RGB of 64 × 64 pixels.
     """
+    if not pictures:
+        raise DataError("expected one or more pictures to encode, found none.")
     alignment = _alignment()
     return _unit(alignment.image_steps.transform(_measure_images(pictures)) @ alignment.image_map)
 
@@ -72,6 +74,11 @@ def encode_captions(captions: Sequence[str]) -> np.ndarray:
     numpy.ndarray
         Shape ``(len(captions), 64)``, float32, each row of length 1.
 
+    Raises
+    ------
+    DataError
+        There is no caption, or one bare string where a list was expected.
+
     >>> import datetime
     >>> from verite.newsroom import Event, draw
     >>> event = Event("flood", 3, "nurses", "few", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
@@ -80,6 +87,8 @@ def encode_captions(captions: Sequence[str]) -> np.ndarray:
     >>> bool(true > false)
     True
     """
+    if not captions or isinstance(captions, str):
+        raise DataError(f"expected a list of one or more captions to encode, found {captions!r}.")
     alignment = _alignment()
     return _unit(alignment.text_steps.transform(_words(alignment.words, captions)) @ alignment.text_map)
 
@@ -99,7 +108,7 @@ def _alignment() -> _Alignment:
     rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(1,)))
     events = sample_events(_FIT_EVENTS, rng)
     captions = [caption(event, int(rng.integers(len(WORDINGS)))) for event in events]
-    words = CountVectorizer(binary=True, token_pattern=r"\w+").fit(captions)
+    words = CountVectorizer(binary=True).fit(captions)
     image_steps = make_pipeline(StandardScaler(), PCA(_IMAGE_COMPONENTS, whiten=True, svd_solver="full"))
     text_steps = make_pipeline(StandardScaler(with_std=False), PCA(DIMENSIONS, whiten=True, svd_solver="full"))
     V = image_steps.fit_transform(_measure_images([draw(event) for event in events]))
@@ -126,7 +135,7 @@ def _measure_images(pictures: Sequence[Image.Image]) -> np.ndarray:
 
 def _measure_block(pixels: np.ndarray) -> np.ndarray:
     n = len(pixels)
-    cells = (pixels / 255.0).reshape(n, _GRID, SIZE // _GRID, _GRID, SIZE // _GRID, 3)
+    cells = (pixels.astype(np.float32) / 255).reshape(n, _GRID, SIZE // _GRID, _GRID, SIZE // _GRID, 3)
     mean, spread = cells.mean(axis=(2, 4)), cells.std(axis=(2, 4))
     quarter = (pixels >> 6).astype(np.int64)  # each channel in four steps
     colour = (quarter[..., 0] * 4 + quarter[..., 1]) * 4 + quarter[..., 2]

@@ -3,7 +3,7 @@
 Everything rests on one property. :func:`vary` moves from an event to another one with the same chance as back, and
 :func:`sample_events` draws all events that can be with the same chance. An event that was varied is therefore
 distributed exactly as one that was not: neither the caption of a varied event nor its image looks different, taken
-alone, from a truthful one. That is what modality balancing is after (paper, section 3.1); here it holds by design.
+alone, from a truthful one. That is what modality balancing is after (paper, section 3.2); here it holds by design.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def sample_events(n: int, rng: np.random.Generator) -> list[Event]:
 
     >>> [event] = sample_events(1, np.random.default_rng(0))
     >>> event.topic, event.count, event.setting, event.country
-    ('match', 3, 'harbour', 'Italy')
+    ('match', 3, 'city', 'France')
     """
     return [_sample(rng) for _ in range(n)]
 

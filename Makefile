@@ -1,0 +1,43 @@
+# make help lists what there is. Everything happens in .venv, which the first target that needs it creates.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help book test lint bench data reference clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "Python 3.11 or newer is needed. Install it, or name one: make PYTHON=path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[book,dev]"
+	touch $@
+
+book: $(STAMP) ## run the notebooks that are stale, build the book, print the path of its first page
+	$(BIN)/verite book
+
+test: $(STAMP) ## run the tests, the notebooks and the book among them
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+
+lint: $(STAMP) ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## measure speed and memory, as ratios within one run
+	for one in benchmarks/*.py; do $(BIN)/python "$$one" || exit 1; done
+
+data: $(STAMP) ## download VERITE and say what else there is
+	$(BIN)/verite data fetch verite
+	$(BIN)/verite data status
+
+reference: $(STAMP) ## run the chapters on the real data at full size and keep their results in book/reference/
+	$(BIN)/verite reference
+
+clean: ## remove the environment and everything that was made
+	rm -rf $(VENV) _build notebooks/executed book/generated verite-runs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
