@@ -101,7 +101,8 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
             progress_bar=sys.stderr.isatty(),
             stderr_file=sys.stderr,
             cwd=str(Path.cwd()),
-            config=Config({"KernelManager": {"transport": "ipc"}}),  # files of this user, not ports that others may read
+            # Sockets in this run's own folder: ports could be read by others on the machine.
+            config=Config({"KernelManager": {"transport": "ipc", "ip": str(source.with_name("kernel"))}}),
             extra_arguments=["--log-level=CRITICAL"],  # a kernel that is told to stop complains about its own sockets
         )
     except KeyboardInterrupt:

@@ -84,37 +84,35 @@ class Table:
         return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def with_interval(value: float, low: float | None = None, high: float | None = None, digits: int = 1) -> str:
-    """Write a figure with its interval.
+def with_interval(value: float, low: float, high: float, digits: int = 1) -> str:
+    """Write a figure with its interval; NaN is a gap.
 
     >>> with_interval(54.512, 51.2, 57.9)
     '54.5 [51.2, 57.9]'
     """
-    if value is None or value != value:
+    if value != value:
         return "–"
     shown = f"{value:.{digits}f}"
-    if low is None or high is None or low != low or high != high:
+    if low != low or high != high:
         return shown
     return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1) -> Table:
-    """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets.
+    """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets, N of this build.
 
     Parameters
     ----------
     this_build
         Heading of the last column, for example ``"this build (newsroom, synthetic)"``.
     """
-    shown = frame[["row", "column"]].copy()
-    shown["published"] = frame["published"]
+    shown = frame[["row", "column", "published"]].copy()
     for name, heading in (("reference", "reference"), ("this build", this_build)):
-        low, high = (frame.get(f"{name} {end}") for end in ("low", "high"))
-        bounds = (
-            zip(frame[name], low, high, strict=True) if low is not None and high is not None else ((v, None, None) for v in frame[name])
-        )
-        shown[heading] = [with_interval(*one, digits) for one in bounds]
-    return Table(shown.set_index("row"), caption, {"published": f"{{:.{digits}f}}"})
+        found = frame.reindex(columns=[name, f"{name} low", f"{name} high"]).astype(float)
+        shown[heading] = [with_interval(value, low, high, digits) for value, low, high in found.itertuples(index=False)]
+    if frame.get("this build n", pd.Series(dtype=float)).notna().any():
+        shown["N"] = frame["this build n"]
+    return Table(shown.set_index("row"), caption, {"published": f"{{:.{digits}f}}", "N": "{:,.0f}"})
 
 
 def _spans(headers: list[str]) -> list[int]:
