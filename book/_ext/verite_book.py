@@ -43,12 +43,11 @@ def _block(writer: Any, node: nodes.Element) -> None:
 
 
 def _stay_at_home(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Drop the scripts of sphinx-thebe, which Jupyter Book loads on every page and this book does not use."""
-    context["script_files"] = [
-        one
-        for one in context.get("script_files", [])
-        if "thebe" not in str(getattr(one, "filename", one) or "") and "thebe" not in str(getattr(one, "attributes", {}).get("body", ""))
-    ]
+    """Drop what sphinx-thebe brings: Jupyter Book loads it on every page, this book does not use it, and it would ask another host."""
+    for kind in ("script_files", "css_files"):
+        context[kind] = [
+            one for one in context.get(kind, []) if "thebe" not in f"{getattr(one, 'filename', one)} {getattr(one, 'attributes', '')}"
+        ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +72,11 @@ def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> l
     if not names:
         say("all notebooks are up to date")
         return []
-    cores = worker_count()
-    beside = min(cores, len(names))
+    beside = min(worker_count(), len(names))
     say(f"running {len(names)} notebook(s), {beside} at a time: {', '.join(names)}")
-    environment = {**os.environ, "VERITE_WORKERS": str(max(1, cores // beside))}
     failed = []
     with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-        futures = {pool.submit(_run_apart, name, places.root, environment): name for name in names}
+        futures = {pool.submit(_run_apart, name, places.root): name for name in names}
         for future in concurrent.futures.as_completed(futures):
             name, (code, output, seconds) = futures[future], future.result()
             if code:
@@ -89,10 +87,10 @@ def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> l
     return sorted(failed)
 
 
-def _run_apart(name: str, root: Path, environment: Mapping[str, str]) -> tuple[int, str, float]:
+def _run_apart(name: str, root: Path) -> tuple[int, str, float]:
     begin = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own module, with a name that was checked
-        [sys.executable, "-m", "verite", "run", name], cwd=root, env=dict(environment), capture_output=True, text=True, check=False
+        [sys.executable, "-m", "verite", "run", name], cwd=root, capture_output=True, text=True, check=False
     )
     bars_gone = re.sub(r"[^\n]*\r", "", done.stdout + done.stderr)
     return done.returncode, bars_gone, time.monotonic() - begin

@@ -93,8 +93,9 @@ class Figure:
         from matplotlib import pyplot as plt
 
         svg, png = io.StringIO(), io.BytesIO()
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(png, format="png", dpi=144, facecolor="white", metadata={"Software": None})
+        with style():  # how text becomes SVG, and how much is cropped, is decided when a figure is saved
+            figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+            figure.savefig(png, format="png", dpi=144, facecolor="white", metadata={"Software": None})
         plt.close(figure)
         self.alt, self.caption = alt, caption
         self._svg, self._png = svg.getvalue(), png.getvalue()
@@ -152,8 +153,8 @@ def inline_svg(svg: str, alt: str) -> str:
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', text)
-    # Numbers with a tenth of a point are finer than any screen, and a third of the bytes.
-    text = re.sub(r"(\d+\.\d)\d{2,}", r"\1", text)
+    # A tenth of a point is finer than any screen, and the rest of the digits would be half of the bytes.
+    text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\d\.\d)\d+", r"\1", path.group()), text)
     head, rest = text.split(">", 1)
     box = re.search(r'viewBox="([^"]+)"', head)
     width = re.search(r'width="([\d.]+)pt"', head)

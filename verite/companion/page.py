@@ -53,7 +53,7 @@ class Page:
         self.name = name
         self.folder = run_folder(name)
         self._notebook = open_notebook(name)
-        self.values = {one.name: variables[one.name] for one in self._notebook.parameters}
+        self.settings = {one.name: variables[one.name] for one in self._notebook.parameters}
         self._started, self._clock = datetime.datetime.now(datetime.UTC), time.monotonic()
         self._data: dict[str, str] = {}
         self._results: list[pd.DataFrame] = []
@@ -67,7 +67,7 @@ class Page:
     def parameters(self) -> Table:
         """Table of the parameters: what each means, its default, its value in this run."""
         rows = [
-            {"parameter": one.name, "meaning": _meaning(one), "default": str(one.default), "this run": str(self.values[one.name])}
+            {"parameter": one.name, "meaning": _meaning(one), "default": str(one.default), "this run": str(self.settings[one.name])}
             for one in self._notebook.parameters
         ]
         return Table(pd.DataFrame(rows).set_index("parameter"), f"Parameters of {self.name}")
@@ -182,7 +182,7 @@ class Page:
         write_csv(path, results)
         record = make_record(
             self.name,
-            parameters=self.values,
+            parameters=self.settings,
             data=self._data,
             results={path.name: sha256(path)},
             started=self._started,

@@ -63,6 +63,8 @@ class Table:
                 whole = f' rowspan="{span}"' if span > 1 else ""
                 parts.insert(0, f'<th scope="{"rowgroup" if span > 1 else "row"}"{whole}>{html.escape(row[0])}</th>')
             body.append(f"<tr>{''.join(parts)}</tr>")
+        if not body:
+            body.append(f'<tr><td colspan="{len(kinds)}">none</td></tr>')
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
         return (
             '<div class="verite-scroll" tabindex="0" role="region" aria-label="' + html.escape(self.caption or "table") + '">'

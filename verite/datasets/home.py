@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+import platformdirs
 
 from verite.datasets.base import Card
 from verite.datasets.registry import FILES
@@ -35,9 +36,7 @@ def home() -> Path:
     named = os.environ.get("VERITE_DATA")
     if named:
         return Path(named).expanduser()
-    import pooch
-
-    return Path(pooch.os_cache("verite"))
+    return platformdirs.user_cache_path("verite", appauthor=False)
 
 
 class Reader:

@@ -1,0 +1,242 @@
+"""The executed notebooks and the built book, as ``make book`` makes them: one figure of each chapter, and every page."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+from verite.companion.book import build_book, read_record
+from verite.companion.page import read_results
+from verite.companion.places import find_places
+from verite.files import sha256
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+CONTENTS = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
+PAGES = [CONTENTS["root"], *(chapter["file"] for part in CONTENTS["parts"] for chapter in part["chapters"])]
+CHAPTERS = [page.split("/")[-1] for page in PAGES if page.startswith("notebooks/")]
+
+# The book is built once, by one worker; whatever looks at it runs there.
+pytestmark = pytest.mark.xdist_group("book")
+
+
+@pytest.fixture(scope="module")
+def book() -> Path:
+    """Folder of the built pages."""
+    return build_book().parent
+
+
+@pytest.fixture(scope="module")
+def results(book):
+    """Results of a chapter, as figures by table, row and column."""
+
+    @functools.cache
+    def of(name):
+        return read_results(find_places().executed / name / "results.csv").set_index(["table", "row", "column"]).sort_index()
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def real(results):
+    """Skip where the chapters were made from the newsroom."""
+    if set(results("building-verite")["source"]) == {"newsroom"}:
+        pytest.skip("the chapters were made from the newsroom: set VERITE_DATA to its folder")
+
+
+def test_building_verite_counts_the_release(results, real):
+    found = results("building-verite")["value"]
+    assert found["Table 1", "VERITE"].to_dict() == {"true": 338, "out-of-context": 325, "miscaptioned": 338}
+    assert found["sizes", "images", "distinct"] == 663
+    assert found["sizes", "captions", "distinct"] == 675
+    assert found["releases", "only in today's file", "pairs"] == 1
+    assert found["releases", "in both, caption edited", "pairs"] == 1
+    assert found["articles", "all", "without"] == 13
+    assert found["articles", "snopes", "articles"] == 260
+
+
+def test_building_verite_measures_what_one_modality_can_know(results, real):
+    found = results("building-verite")["value"]
+    assert found["ceilings", "Three classes", "image"] == pytest.approx(66.2, abs=0.05)
+    assert found["ceilings", "Three classes", "text"] == pytest.approx(67.5, abs=0.05)
+    assert found["ceilings", "True vs OOC (VERITE-B)", "image"] == 100
+    assert found["ceilings", "True vs MC (VERITE-B)", "text"] == 100
+    assert found["words", "true vs miscaptioned", "best cut, %"] == pytest.approx(62.0, abs=0.05)
+    assert found["cosine", "True vs OOC (VERITE-B)", "best cut, %"] == pytest.approx(78.3, abs=0.05)
+
+
+def test_detector_on_verite_finds_two_modalities_above_one(results):
+    """Image and text together, with or without attention, and the interval of the paired difference above zero."""
+    found = results("detector-on-verite")
+    three = found.loc["accuracy", "Three classes"]
+    for multimodal in ("image+text", "image;text"):
+        for unimodal in ("text", "image"):
+            assert three.loc[multimodal, "low"] > three.loc[unimodal, "high"]
+            assert found.loc[("differences", "Three classes", f"{multimodal} − {unimodal}"), "low"] > 0
+
+
+def test_detector_on_verite_comes_near_the_first_try(results, real):
+    """A first try of the same protocol, one seed and other folds, gave 54.5, 55.3, 47.7 and 43.3."""
+    found = results("detector-on-verite").loc["accuracy", "Three classes"]["value"]
+    first = {"image+text": 54.5, "image;text": 55.3, "text": 47.7, "image": 43.3}
+    for inputs, expected in first.items():
+        assert found[inputs] == pytest.approx(expected, abs=3)
+
+
+def test_measuring_bias_gives_table_7_from_tables_4_and_5(results):
+    found = results("measuring-bias")["value"]
+    expected = {"image+text vs text": 27.94, "image+text vs image": 43.27, "image;text vs text": 21.38, "image;text vs image": 36.28}
+    for comparison, value in expected.items():
+        assert found["Table 7", "VERITE", f"{comparison}: delta"] == pytest.approx(value, abs=0.005)
+    assert found["Table 7", "VERITE", "image+text vs image: d"] == pytest.approx(-10.41, abs=0.005)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_record_stands_beside_the_results_it_describes(results, name):
+    record = read_record(find_places(), name)
+    assert record["results"]["results.csv"] == sha256(find_places().executed / name / "results.csv")
+    assert record["parameters"]
+    assert record["versions"]["torch"]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_accuracy_has_its_n_and_its_interval(results, name):
+    found = results(name)
+    measured = found[found.index.get_level_values("table").isin(["accuracy", "classes", "TF-IDF", "differences"])]
+    assert measured[["low", "high", "n"]].notna().all(axis=None)
+    assert (measured["low"] <= measured["value"]).all()
+    assert (measured["value"] <= measured["high"]).all()
+
+
+class Look(HTMLParser):
+    """What a page refers to, and how it shows pictures and tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.nameless: list[str] = []
+        self.figures = 0
+        self.loose_headers = 0
+        self.language = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag == "html":
+            self.language = found.get("lang") or ""
+        if tag in {"script", "img", "link"} and (address := found.get("src") or found.get("href")) and found.get("rel") != "canonical":
+            self.links.append(address)
+        if tag == "img" and not found.get("alt", "").strip() and "logo" not in found.get("class", ""):
+            self.nameless.append(str(found))
+        if tag == "svg" and found.get("role") == "img":
+            self.figures += 1
+            if not (found.get("aria-label") or "").strip():
+                self.nameless.append("svg")
+        if tag == "th" and "scope" not in found and "head" not in found.get("class", ""):
+            self.loose_headers += 1
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_no_other_host_and_names_its_pictures(book, page):
+    text = (book / f"{page}.html").read_text(encoding="utf8")
+    look = Look(text)
+    assert [link for link in look.links if re.match(r"(https?:)?//", link)] == []
+    assert look.nameless == []
+    assert look.language == "en"
+    assert "thebe" not in " ".join(look.links)
+    assert len(text) < 2_000_000
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_shows_parameters_comparison_figures_and_provenance(book, name):
+    text = (book / "notebooks" / "executed" / f"{name}.html").read_text(encoding="utf8")
+    assert f"Parameters of {name}" in text
+    assert ">published</th>" in text
+    assert ">reference</th>" in text
+    assert ">this build" in text
+    assert '<dl class="verite-provenance">' in text
+    assert Look(text).figures >= 1
+    assert "<math " in text
+    assert "Traceback" not in text
+    assert "Warning:" not in text
+
+
+def test_the_status_page_lists_every_chapter(book):
+    text = (book / "book" / "status.html").read_text(encoding="utf8")
+    for name in CHAPTERS:
+        assert f"{name}.html" in text
+
+
+def test_committed_reference_results_hold_aggregates_of_real_data_only():
+    for path in find_places().reference.glob("*.csv"):
+        found = read_results(path)
+        assert "newsroom" not in set(found["source"]), path
+        record = json.loads(path.with_suffix(".json").read_text())
+        assert record["results"]["results.csv"] == sha256(path)
+        assert record["data"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, where the machine has it."""
+    program = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    if program is None:
+        pytest.skip("needs Chromium: install the package chromium")
+    from playwright.sync_api import sync_playwright
+
+    flags = (
+        "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+    )
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=flags.split())
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def address(book):
+    """Where the book is served."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(book)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_whole_in_the_browser(browser, address, page, scheme, width):
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 844})
+    tab = context.new_page()
+    asked, errors = [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    tab.goto(f"{address}{page}.html", wait_until="networkidle")
+    assert [url for url in asked if not url.startswith((address, "data:"))] == []
+    assert errors == []
+    assert tab.evaluate("document.documentElement.dataset.theme") == scheme
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    # Ink follows the page: text of figures and tables is as light or dark as the text around it.
+    ink = (
+        "selector => [...document.querySelectorAll(selector)].map(node => getComputedStyle(node)[node.ownerSVGElement ? 'fill' : 'color'])"
+    )
+    body = tab.evaluate("getComputedStyle(document.querySelector('.bd-article p') || document.body).color")
+    assert set(tab.evaluate(ink, ".verite-figure svg text, .verite-table td, .verite-note")) <= {body}
+    context.close()

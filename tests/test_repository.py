@@ -1,0 +1,69 @@
+"""Files of the repository that must agree with each other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def project():
+    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+
+
+def name_of(requirement):
+    return re.match(r"[A-Za-z0-9._-]+", requirement).group().lower().replace("_", "-")
+
+
+def test_the_pip_part_of_the_conda_environment_is_pyprojects():
+    parts = yaml.safe_load((REPOSITORY / "environment.yml").read_text())["dependencies"]
+    pip = next(part["pip"] for part in parts if isinstance(part, dict))
+    extras = project()["optional-dependencies"]
+    assert pip[0] == "--constraint constraints.txt"
+    assert sorted(pip[1:]) == sorted(project()["dependencies"] + extras["book"] + extras["dev"])
+
+
+def test_every_dependency_has_one_version_in_the_constraints():
+    lines = [line for line in (REPOSITORY / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s;@]+", line) for line in lines)
+    pinned = [name_of(line) for line in lines]
+    assert len(pinned) == len(set(pinned))
+    extras = project()["optional-dependencies"]
+    wanted = {name_of(each) for each in project()["dependencies"] + extras["book"] + extras["dev"]}
+    assert not wanted - set(pinned)
+
+
+def test_every_page_of_the_contents_has_its_source():
+    contents = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
+    pages = [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
+    for page in pages:
+        source = page.replace("notebooks/executed/", "notebooks/")
+        assert (REPOSITORY / f"{source}.md").exists(), page
+    chapters = {path.stem for path in (REPOSITORY / "notebooks").glob("*.md")}
+    assert chapters == {page.split("/")[-1] for page in pages if page.startswith("notebooks/")}
+
+
+def test_nothing_that_is_made_is_committed():
+    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("needs a git checkout")
+    made = [name for name in listed.stdout.splitlines() if name.endswith(".ipynb") or name.startswith(("_build/", "notebooks/executed/"))]
+    assert made == []
+
+
+def test_no_caption_of_the_real_data_is_in_the_repository(real_data):
+    from verite import load
+
+    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("needs a git checkout")
+    text = "\n".join((REPOSITORY / name).read_text(encoding="utf8", errors="ignore") for name in listed.stdout.splitlines())
+    captions = [caption for caption in load("verite", embeddings=False).pairs["caption"].unique() if len(caption) > 60]
+    assert len(captions) > 500
+    assert not [number for number, caption in enumerate(captions) if caption in text]
