@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_no_caption_of_the_real_data_is_in_the_repository(real_data):
     captions = [caption for caption in load("verite", embeddings=False).pairs["caption"].unique() if len(caption) > 60]
     assert len(captions) > 500
     assert not [number for number, caption in enumerate(captions) if caption in text]
+
+
+def test_a_built_package_carries_notebooks_sources_and_tables_and_nothing_that_was_made(tmp_path):
+    hatchling = pytest.importorskip("hatchling.builders.wheel", reason="needs hatchling to build a wheel")
+    [wheel] = hatchling.WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path), versions=["standard"])
+    names = zipfile.ZipFile(wheel).namelist()
+    sources = {f"verite/_notebooks/{path.name}" for path in (REPOSITORY / "notebooks").glob("*.md")}
+    assert {name for name in names if name.startswith("verite/_notebooks/")} == sources
+    assert "verite/paper/tables/table7.csv" in names
+    assert "verite/py.typed" in names
+    assert not [name for name in names if name.startswith("tests/") or name.endswith((".ipynb", ".json"))]

@@ -33,7 +33,7 @@ CARD = Card(
     title="Image verification corpus: MediaEval Verifying Multimedia Use 2015 and 2016",
     source="https://github.com/MKLab-ITI/image-verification-corpus",
     licence="Apache-2.0 (repository); posts are subject to the platform's terms",
-    citation="boididou2018verifying",
+    citation="boididou2018detection",
     expected={"train/true": 7_292, "train/misinformation": 9_148, "test/true": 467, "test/misinformation": 623},
     not_public=(
         "The images as files: set_images.txt in the repository links to them and many links are dead; ask the authors of the corpus. "
