@@ -21,6 +21,7 @@ from verite.files import sha256
 __all__ = ["commit", "input_key", "make_record", "package_key", "peak_memory_mb", "versions"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_CODE = ("verite", "notebooks", "pyproject.toml", "constraints.txt")
 _LIBRARIES = ("verite", "numpy", "pandas", "scikit-learn", "torch", "open-clip-torch", "papermill", "jupyter-book")
 
 
@@ -79,11 +80,11 @@ def package_key() -> str:
 
 @functools.cache
 def commit() -> str:
-    """Git commit of the checkout, with ``+changes`` where files differ from it; ``unknown`` outside of one."""
+    """Git commit of the checkout, with ``+changes`` where code or notebooks differ from it; ``unknown`` outside of one."""
     try:
-        base = ["git", "-C", str(_PACKAGE)]
+        base = ["git", "-C", str(_PACKAGE.parent)]
         head = subprocess.run([*base, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)  # noqa: S603
-        state = subprocess.run([*base, "status", "--porcelain"], capture_output=True, text=True, check=True)  # noqa: S603
+        state = subprocess.run([*base, "status", "--porcelain", "--", *_CODE], capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + ("+changes" if state.stdout.strip() else "")
