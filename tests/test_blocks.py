@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from verite.blocks import content_key, process_pool, run_blocks, worker_count
-from verite.errors import RunError
+from verite.blocks import content_key, core_count, process_pool, run_blocks, worker_count
+from verite.errors import ParameterError, RunError
 
 
 def double(number):
@@ -76,7 +76,10 @@ def test_the_number_of_workers_is_asked_for_then_set_then_counted(monkeypatch):
     assert worker_count(2) == 2
     assert worker_count() == 3
     monkeypatch.delenv("VERITE_WORKERS")
-    assert worker_count() == len(os.sched_getaffinity(0))
+    assert worker_count() == core_count()
+    monkeypatch.setenv("VERITE_WORKERS", "two")
+    with pytest.raises(ParameterError, match="VERITE_WORKERS: expected a whole number of processes, found 'two'"):
+        worker_count()
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from verite.errors import DataError, RunError
+from verite.errors import DataError, ParameterError, RunError
 from verite.files import read_text, write_json
 
-__all__ = ["content_key", "process_pool", "run_blocks", "worker_count"]
+__all__ = ["content_key", "core_count", "process_pool", "run_blocks", "worker_count"]
 
 
 def run_blocks(
@@ -109,7 +109,19 @@ def worker_count(asked: int = 0) -> int:
     >>> worker_count(3)
     3
     """
-    return asked or int(os.environ.get("VERITE_WORKERS", "0")) or len(os.sched_getaffinity(0))
+    named = os.environ.get("VERITE_WORKERS", "0")
+    if not named.isdecimal():
+        raise ParameterError(f"VERITE_WORKERS: expected a whole number of processes, found {named!r}.")
+    return asked or int(named) or core_count()
+
+
+def core_count() -> int:
+    """Cores that this process may use; on systems that do not tell, all there are.
+
+    >>> core_count() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

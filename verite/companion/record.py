@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import os
 import platform
 import resource
 import subprocess
@@ -14,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from verite.blocks import content_key
+from verite.blocks import content_key, core_count
 from verite.companion.notebooks import Notebook
 from verite.files import sha256
 
@@ -55,7 +54,7 @@ def make_record(
         "data": dict(sorted(data.items())),
         "results": dict(sorted(results.items())),
         "versions": versions(),
-        "machine": f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {core_count()} cores",
         "inputs": key,
     }
 

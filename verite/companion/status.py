@@ -14,25 +14,21 @@ __all__ = ["write_status"]
 
 def write_status(places: Places, records: Mapping[str, Mapping[str, Any]]) -> None:
     """Write ``book/generated/status.md`` from the records of the last runs; leave it alone if nothing changed."""
-    lines = [
-        "| Page | Last run | Duration | Peak memory | Data | Parameters | Commit |",
-        "|---|---|---:|---:|---|---|---|",
-    ]
+    runs = ["| Page | Last run | Duration | Peak memory | Data | Commit |", "|---|---|---:|---:|---|---|"]
+    parameters: list[str] = []
     versions: dict[str, str] = {}
     for name, record in records.items():
         if not record:
             continue
         versions.update(record["versions"])
-        values = ", ".join(f"`{key} = {value}`" for key, value in record["parameters"].items())
+        link = f"[{open_notebook(name).title}](../notebooks/executed/{name}.ipynb)"
         when = record["started"].replace("T", " ").replace("+00:00", " UTC")
-        data = ", ".join(sorted({path.split("/")[0] for path in record["data"]})) or "none read"
-        lines.append(
-            f"| [{open_notebook(name).title}](../notebooks/executed/{name}.ipynb) | {when} "
-            f"| {record['seconds']:.0f} s | {record['peak memory MB']:,} MB | {data} | {values} | `{record['commit']}` |"
-        )
-    table = "\n".join(lines)
-    libraries = "\n".join(f"| {name} | {version} |" for name, version in versions.items())
-    text = f"{table}\n\n## Versions\n\n| Library | Version |\n|---|---|\n{libraries}\n"
+        data = ", ".join(sorted({path.split("/")[0] for path in record["data"]})) or "no file read"
+        runs.append(f"| {link} | {when} | {record['seconds']:.0f} s | {record['peak memory MB']:,} MB | {data} | `{record['commit']}` |")
+        parameters += [link, ": " + ", ".join(f"{key} = {value}" for key, value in record["parameters"].items()), ""]
+    libraries = [f"| {name} | {version} |" for name, version in versions.items()]
+    sections = [runs, ["## Parameters", "", *parameters], ["## Versions", "", "| Library | Version |", "|---|---|", *libraries]]
+    text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
     path = places.generated / "status.md"
     if not path.exists() or read_text(path) != text:
         write_text(path, text)
