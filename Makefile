@@ -21,7 +21,7 @@ book: $(STAMP) ## run the notebooks that are stale, build the book, print the pa
 	$(BIN)/verite book
 
 test: $(STAMP) ## run the tests, the notebooks and the book among them
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .

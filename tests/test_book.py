@@ -24,13 +24,10 @@ CONTENTS = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
 PAGES = [CONTENTS["root"], *(chapter["file"] for part in CONTENTS["parts"] for chapter in part["chapters"])]
 CHAPTERS = [page.split("/")[-1] for page in PAGES if page.startswith("notebooks/")]
 
-# The book is built once, by one worker; whatever looks at it runs there.
-pytestmark = pytest.mark.xdist_group("book")
-
 
 @pytest.fixture(scope="module")
 def book() -> Path:
-    """Folder of the built pages."""
+    """Folder of the built pages. They are built once: the tests of one file run in one process."""
     return build_book().parent
 
 
