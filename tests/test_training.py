@@ -60,15 +60,16 @@ def test_training_validation_and_test_never_share_a_group(monkeypatch):
         assert set().union(*groups) == set(pairs["group"])
 
 
-def test_binary_training_balances_the_training_rows_and_only_those(monkeypatch):
+def test_binary_training_balances_the_rows_that_train_and_validate_and_never_the_test(monkeypatch):
     pairs, vectors = toy()
     seen = []
     real = training._train_fold
     monkeypatch.setattr(training, "_train_fold", lambda *arguments: seen.append(arguments[3]) or real(*arguments))
     found = cross_validate(SMALL, pairs, vectors, inputs=("text",), folds=3, seeds=(0,), binary=True)
     for rows in seen:
-        labels = pd.Series(to_binary(pairs["label"].iloc[rows["train"]])).value_counts()
-        assert labels["true"] == labels["misinformation"] == 10
+        for role in ("train", "validation"):
+            labels = pd.Series(to_binary(pairs["label"].iloc[rows[role]])).value_counts()
+            assert labels["true"] == labels["misinformation"] == 10
         assert len(rows["test"]) == 30
     assert set(found["prediction"]) <= {"true", "misinformation"}
     assert set(found["label"]) == set(pairs["label"])
@@ -109,6 +110,25 @@ def test_kept_blocks_are_not_used_for_other_data_or_parameters(tmp_path):
     cross_validate(SMALL, pairs, vectors + 1, **options)
     cross_validate(SMALL, pairs, vectors, **options, binary=True)
     assert len(list(tmp_path.glob("*.json"))) == 9
+
+
+def test_kept_blocks_are_not_used_for_other_folds(tmp_path, monkeypatch):
+    """Blocks are named after the rows that train, validate and test, whatever deals them."""
+    pairs, vectors = toy()
+    options = {"inputs": ("text",), "folds": 3, "seeds": (0,), "directory": tmp_path}
+    cross_validate(SMALL, pairs, vectors, **options)
+    real = training.grouped_folds
+    monkeypatch.setattr(training, "grouped_folds", lambda pairs, folds, seed: list(real(pairs, folds, seed + 1)))
+    cross_validate(SMALL, pairs, vectors, **options)
+    assert len(list(tmp_path.glob("*.json"))) == 6
+
+
+def test_a_grid_can_be_moved_to_another_folder(tmp_path):
+    train, validation = split()
+    grid_search(SMALL, train, validation, grid=GRID[:1], directory=tmp_path / "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    best, _ = grid_search(SMALL, train, validation, grid=GRID[:1], directory=tmp_path / "there")
+    assert best.classes_.tolist() == ["misinformation", "true"]
 
 
 def test_a_fold_chooses_its_grid_point_on_validation():

@@ -146,7 +146,7 @@ def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | Non
 
 
 def _one_thread() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["OMP_NUM_THREADS"] = "1"  # for what is imported from here on; torch is, with the first block
 
 
 def _keep(work: Callable[..., dict[str, Any]], arguments: tuple[Any, ...], home: Path | None, key: str) -> dict[str, Any]:

@@ -122,7 +122,8 @@ class DetectorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     layers, feedforward, heads, dropout
         L ∈ {1, 4}, f ∈ {128, 1024}, h ∈ {2, 8} and .1 in the paper.
     learning_rate, batch_size, epochs, patience
-        Adam at 5e-5, 512, at most 30, and stop after 10 epochs without a better validation accuracy.
+        Adam at 5e-5, 512, at most 30, and stop after 10 epochs without a higher validation accuracy, or an
+        equal one at a lower loss.
     random_state
         Seed of the weights, the order of the batches and dropout. The same seed gives the same detector on
         the same machine with the same number of threads.
@@ -202,8 +203,9 @@ class DetectorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"expected at least two classes to train on, found {list(self.classes_)}.")
         device = pick_device(self.device)
         # All randomness of a fit comes from its own seed, and the caller's generators are left as they were.
-        cuda = [torch.cuda.current_device()] if device.type == "cuda" else []
-        with _ONE_FIT, torch.random.fork_rng(devices=cuda):
+        kind = {} if device.type == "cpu" else {"device_type": device.type}
+        devices = [] if device.type == "cpu" else [device.index or 0]
+        with _ONE_FIT, torch.random.fork_rng(devices=devices, **kind):
             torch.manual_seed(self.random_state)
             network = self._network().to(device)
             train = _on(device, X, self._targets(y))
@@ -237,8 +239,9 @@ class DetectorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         device = next(self.network_.parameters()).device
         with torch.inference_mode():
+            # To the processor first: Apple's devices know no float64.
             parts = [
-                self._logits(self.network_, torch.from_numpy(block).to(device)).double().cpu()
+                self._logits(self.network_, torch.from_numpy(block).to(device)).cpu().double()
                 for block in np.array_split(X, -(-len(X) // 4096))
             ]
         return np.asarray(torch.cat(parts).numpy())
@@ -333,7 +336,7 @@ class DetectorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 with torch.inference_mode():
                     logits = self._logits(network, held[0])
                     right = (logits > 0) == (held[1] > 0) if logits.ndim == 1 else logits.argmax(1) == held[1]
-                    entry["validation accuracy"] = float(right.double().mean())
+                    entry["validation accuracy"] = int(right.sum()) / len(right)
                     entry["validation loss"] = float(loss_of(logits, held[1]))
                 score = (entry["validation accuracy"], -entry["validation loss"])
             history.append(entry)

@@ -8,17 +8,17 @@ depend on its place in the grid.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import inspect
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import clone
 
 from verite import detector
 from verite.blocks import content_key, run_blocks
@@ -66,7 +66,8 @@ def grid_search(
         key = content_key(data, _without_placement(settings), _code())
         blocks[key] = (settings, train, validation, str(Path(directory) / f"{key}.safetensors"))
     results = run_blocks(_train_point, blocks, directory=directory, executor=executor, progress="grid" if progress else "")
-    scores = pd.DataFrame([{**point, **result} for point, result in zip(grid, results.values(), strict=True)])
+    files = [arguments[3] for arguments in blocks.values()]
+    scores = pd.DataFrame([{**point, **result, "file": file} for point, result, file in zip(grid, results.values(), files, strict=True)])
     order = scores.sort_values(["accuracy", "loss"], ascending=[False, True], kind="stable").index
     return DetectorClassifier.load(scores.loc[order[0], "file"], device=base.device), scores
 
@@ -100,8 +101,9 @@ def cross_validate(
     inputs
         Which of :data:`verite.detector.INPUTS`.
     binary
-        Train on ``true`` against ``misinformation``, classes balanced by down-sampling the training rows
-        (paper, section 4.1). ``prediction`` then holds binary labels; ``label`` always holds the table's own.
+        Train on ``true`` against ``misinformation``, classes balanced by down-sampling the rows that train and
+        validate, never those that test (paper, section 4.1). ``prediction`` then holds binary labels; ``label``
+        always holds the table's own.
     grid
         Points among which each fold's validation set chooses.
 
@@ -120,7 +122,7 @@ def cross_validate(
         raise ParameterError(f"expected at least 3 folds (one to test, one to validate, the rest to train), found {folds}.")
     if len(pairs) != len(vectors):
         raise DataError(f"{len(pairs):,} pairs beside {len(vectors):,} vectors. Make them with Dataset.tokens(pairs).")
-    data = content_key(vectors, pairs[["pair_id", "group", "label"]].to_numpy(object))
+    data = content_key(vectors, pairs["label"].to_numpy(object))
     blocks: dict[str, tuple[Any, ...]] = {}
     places: dict[str, tuple[str, int, int]] = {}
     for seed in seeds:
@@ -128,8 +130,8 @@ def cross_validate(
         for what, fold in itertools.product(inputs, range(folds)):
             settings = {**base.get_params(), "inputs": what, "random_state": seed, "progress": False}
             points = [{**settings, **point} for point in grid]
-            key = content_key(data, [_without_placement(point) for point in points], folds, fold, binary, _code())
             rows = _roles(pairs, held, fold, seed, binary)
+            key = content_key(data, *rows.values(), [_without_placement(point) for point in points], binary, _code())
             blocks[key] = (points, vectors, pairs["label"].to_numpy(object), rows, binary)
             places[key] = (what, seed, fold)
     results = run_blocks(_train_fold, blocks, directory=directory, executor=executor, progress=progress)
@@ -149,12 +151,14 @@ def cross_validate(
 
 
 def _roles(pairs: pd.DataFrame, held: Sequence[np.ndarray], fold: int, seed: int, binary: bool) -> dict[str, np.ndarray]:
-    """Row positions of one fold's test, validation and training sets; training rows balanced where classes are joined."""
+    """Row positions that train, validate and test; balanced but for the test where classes are joined."""
     test, validation = held[fold], held[(fold + 1) % len(held)]
     train = np.setdiff1d(np.arange(len(pairs)), np.concatenate([test, validation]))
     if binary:
-        rows = pd.DataFrame({"label": to_binary(pairs["label"].iloc[train]), "row": train})
-        train = downsample(rows, seed)["row"].to_numpy()
+        labels = to_binary(pairs["label"])
+        train, validation = (
+            downsample(pd.DataFrame({"label": labels[rows], "row": rows}), seed)["row"].to_numpy() for rows in (train, validation)
+        )
     return {"train": train, "validation": validation, "test": test}
 
 
@@ -163,23 +167,30 @@ def _train_point(
 ) -> dict[str, Any]:
     fitted = DetectorClassifier(**settings).fit(*train, validation)
     fitted.save(file)
-    return {**_best(fitted), "file": file}
+    return _best(fitted)
 
 
 def _train_fold(
     points: Sequence[dict[str, Any]], vectors: np.ndarray, labels: np.ndarray, rows: Mapping[str, np.ndarray], binary: bool
 ) -> dict[str, Any]:
-    torch.set_num_threads(1)
     y = to_binary(labels) if binary else labels
-    fitted = [
-        clone(DetectorClassifier(**settings)).fit(
-            vectors[rows["train"]], y[rows["train"]], (vectors[rows["validation"]], y[rows["validation"]])
-        )
-        for settings in points
-    ]
+    train, validation = ((vectors[rows[role]], y[rows[role]]) for role in ("train", "validation"))
+    with _one_thread():
+        fitted = [DetectorClassifier(**settings).fit(*train, validation) for settings in points]
     scores = [_best(one) for one in fitted]
     chosen = min(range(len(fitted)), key=lambda at: (-scores[at]["accuracy"], scores[at]["loss"], at))
     return {**scores[chosen], "point": chosen, "prediction": [str(label) for label in fitted[chosen].predict(vectors[rows["test"]])]}
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums then do not depend on where a fold is trained: in a pool's process, or in one that has all cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _best(fitted: DetectorClassifier) -> dict[str, Any]:

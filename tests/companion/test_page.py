@@ -30,7 +30,7 @@ def test_auto_takes_the_newsroom_where_the_real_data_are_not_at_hand(page, monke
     monkeypatch.setenv("VERITE_DATA", str(tmp_path / "nothing"))
     data = page.load("auto", real="verite", encoder="ViT-L-14", events=3, seed=0)
     assert (data.name, len(data.pairs), page.synthetic) == ("newsroom", 9, True)
-    assert "it teaches" in page.source_note()._repr_mimebundle_()["text/plain"]
+    assert "It teaches" in page.source_note()._repr_mimebundle_()["text/plain"]
 
 
 def test_auto_takes_the_real_data_where_they_are(page, real_data):

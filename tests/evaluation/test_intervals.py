@@ -102,7 +102,7 @@ def test_many_groups_are_drawn_in_blocks_of_bounded_memory() -> None:
 @given(rows)
 def test_swapping_a_and_b_negates_the_difference_and_keeps_p(table: list[tuple[bool, bool, int]]) -> None:
     a, b, groups = zip(*table, strict=True)
-    ab, ba = paired_test(a, b, groups, seed=0, resamples=200), paired_test(b, a, groups, seed=0, resamples=200)
+    ab, ba = paired_test(a, b, groups, seed=0, flips=200), paired_test(b, a, groups, seed=0, flips=200)
     assert ab.difference == pytest.approx(-ba.difference)
     assert (ab.low, ab.high) == pytest.approx((-ba.high, -ba.low), nan_ok=True)
     assert ab.p_value == pytest.approx(ba.p_value)
@@ -123,7 +123,7 @@ def test_with_many_groups_of_one_row_it_agrees_with_mcnemars_exact_test() -> Non
 
 
 def test_the_smallest_p_value_is_bounded_by_the_number_of_resamples() -> None:
-    assert paired_test([1] * 100, [0] * 100, range(100), seed=0, resamples=999).p_value == pytest.approx(2 / 1000)
+    assert paired_test([1] * 100, [0] * 100, range(100), seed=0, flips=999).p_value == pytest.approx(2 / 1000)
 
 
 @pytest.mark.parametrize("same", [[1, 0, 1, 1], [0, 0, 0, 0]])
@@ -134,7 +134,7 @@ def test_equal_predictions_do_not_differ(same: list[int]) -> None:
 
 def test_p_values_are_uniform_where_nothing_differs() -> None:
     rng = np.random.default_rng(1)
-    ps = [paired_test(*(rng.random((2, 90)) < 0.5), np.repeat(range(30), 3), seed=s, resamples=200).p_value for s in range(200)]
+    ps = [paired_test(*(rng.random((2, 90)) < 0.5), np.repeat(range(30), 3), seed=s, flips=200, resamples=10).p_value for s in range(200)]
     assert np.mean(np.array(ps) <= 0.1) == pytest.approx(0.1, abs=0.05)
 
 

@@ -60,7 +60,8 @@ def grouped_bootstrap(
     repeat under several seeds, give each repetition the group of its pair.
 
     It assumes that groups are independent draws from one population, and takes the fitted model as given: the
-    spread of training is not in it unless several seeds are in the table. With fewer than about 20 groups it is
+    spread of training is not in it. Several seeds in the table average the noise of training out, they do not put its
+    spread into the interval. With fewer than about 20 groups it is
     too narrow. One group alone, or a table without errors, has no spread to show: the interval of one group is
     NaN, that of all-correct rows is [1, 1], which is no proof of perfection.
 
@@ -125,18 +126,20 @@ def paired_test(
     groups: Column,
     *,
     seed: int,
-    resamples: int = 10_000,
+    resamples: int = 2000,
+    flips: int = 10_000,
 ) -> PairedTest:
     """Do two sets of predictions on the same rows differ? A sign-flip permutation test over groups.
 
     If a and b were interchangeable, swapping all their answers within a group would change nothing but the sign
     of that group's difference. The p-value is two-sided: twice the smaller share of sign assignments whose
-    difference is at least, or at most, the one observed, capped at 1. With B random assignments a share is
-    (1 + count) / (1 + B); with few groups (2 to their number at most B) all assignments are tried and the test is
-    exact. The 95 % interval is :func:`grouped_bootstrap`'s, of the difference.
+    difference is at least, or at most, the one observed, capped at 1. With B random assignments
+    (``flips``) a share is (1 + count) / (1 + B); with few groups (2 to their number at most B) all assignments are
+    tried and the test is exact. The 95 % interval is :func:`grouped_bootstrap`'s, of the difference, from
+    ``resamples`` draws.
 
-    It assumes independent groups. It compares two trained detectors, not two ways of training: for that, put
-    several seeds of both in the table.
+    It assumes independent groups, and takes the trained detectors as given. With several seeds in the table it
+    compares the averages over those seeds.
 
     Raises
     ------
@@ -151,7 +154,7 @@ def paired_test(
     """
     check_aligned(correct_a=correct_a, correct_b=correct_b, groups=groups)
     both = np.column_stack([np.asarray(correct_a, dtype=float), np.asarray(correct_b, dtype=float)])
-    interval = grouped_bootstrap(both, groups, seed=seed, statistic=lambda a, b: a - b)
+    interval = grouped_bootstrap(both, groups, seed=seed, resamples=resamples, statistic=lambda a, b: a - b)
     sums, counts = _by_group(both, groups)
     sums = sums[sums[:, 0] != sums[:, 1]]  # a group without a difference has no sign to flip
     p_value = 1.0
@@ -161,7 +164,7 @@ def paired_test(
             lambda a, b, axis: (a - b).sum(axis=axis),
             permutation_type="samples",
             vectorized=True,
-            n_resamples=resamples,
+            n_resamples=flips,
             batch=max(1, _CELLS // len(sums)),
             rng=np.random.default_rng(seed),
         ).pvalue

@@ -1,8 +1,8 @@
 """The newsroom: a small synthetic world for readers without data and classes without a GPU.
 
 :func:`make` gives a data set with the balance of VERITE. Its parts can be used alone: :func:`sample_events` and
-:func:`vary` make events, :func:`draw` and :func:`caption` show and tell them. The world is built so that the paper's
-effects can be seen in it. It teaches; it is not evidence.
+:func:`vary` make events, :func:`draw` and :func:`caption` show and tell them. The world is built so that
+neither image nor caption alone tells anything. It teaches; it is not evidence.
 """
 
 from __future__ import annotations

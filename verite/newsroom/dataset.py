@@ -141,7 +141,10 @@ def _card(events: int) -> Card:
         citation="",
         expected={TRUE: events, OUT_OF_CONTEXT: events, MISCAPTIONED: events},
         synthetic=True,
-        notes="Built so that the paper's effects can be seen: it teaches, and is no evidence about real misinformation.",
+        notes=(
+            "Neither image nor caption alone tells anything in it, which is what modality balancing is after. "
+            "It teaches, and is no evidence about real misinformation."
+        ),
     )
 
 
