@@ -26,14 +26,15 @@ def test_results_come_in_the_order_of_the_blocks():
 
 
 def test_finished_blocks_are_read_and_not_done_again(tmp_path):
-    (tmp_path / "1.json").write_text(json.dumps({"number": "from the file"}))
+    (tmp_path / "1.json").write_text(json.dumps({"block": "1", "result": {"number": "from the file"}}))
     found = run_blocks(double, {"1": (1,), "2": (2,)}, directory=tmp_path)
     assert found["1"] == {"number": "from the file"}
-    assert json.loads((tmp_path / "2.json").read_text())["number"] == 4
+    assert json.loads((tmp_path / "2.json").read_text())["result"]["number"] == 4
 
 
-def test_a_damaged_block_is_done_again(tmp_path):
-    (tmp_path / "1.json").write_text('{"number": ')
+@pytest.mark.parametrize("content", ['{"number": ', "", "[]", "{}", '{"block": "2", "result": {"number": 9}}', '{"block": "1"}'])
+def test_a_damaged_block_is_done_again(tmp_path, content):
+    (tmp_path / "1.json").write_text(content)
     assert run_blocks(double, {"1": (1,)}, directory=tmp_path)["1"]["number"] == 2
 
 

@@ -42,6 +42,8 @@ def test_the_list_of_notebooks_names_each_parameter():
         (("run", "measuring-bias", "-p", "seed", "x"), "verite: parameter seed: expected an integer, found 'x'."),
         (("run", "measuring-bias", "-p", "seed"), "verite: parameter seed has no value. Write: -p seed VALUE."),
         (("run", "measuring-bias", "-p", "seed", "1", "-p", "seed", "2"), "verite: parameter seed is given twice."),
+        (("run", "measuring-bias", "-p", "seed", "--out", "x"), "verite: parameter seed has no value. Write: -p seed VALUE."),
+        (("run", "../README"), "verite: no notebook '../README'."),
         (("data", "fetch", "imagenet"), "verite: "),
         (("notebook", "measuring-bias", "/proc/none/out.ipynb"), "verite: cannot write /proc/none/out.ipynb"),
     ],
@@ -63,6 +65,9 @@ def test_a_plain_notebook_can_be_written_for_papermill_and_colab(tmp_path):
     done = verite("notebook", "measuring-bias", str(tmp_path / "out.ipynb"))
     assert done.returncode == 0
     cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
+    again = verite("notebook", "measuring-bias", str(tmp_path / "out.ipynb"))
+    assert again.returncode == 1
+    assert "is there, perhaps with changes of yours" in again.stderr
     assert any("parameters" in cell["metadata"].get("tags", []) for cell in cells)
 
 

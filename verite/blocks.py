@@ -14,6 +14,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -146,13 +147,22 @@ def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | Non
 
 
 def _one_thread() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = "1"  # for what is imported from here on; torch is, with the first block
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _keep(work: Callable[..., dict[str, Any]], arguments: tuple[Any, ...], home: Path | None, key: str) -> dict[str, Any]:
     result = work(*arguments)
     if home is not None:
-        write_json(home / f"{key}.json", result)
+        write_json(home / f"{key}.json", {"block": key, "result": result})
     return result
 
 
@@ -160,9 +170,12 @@ def _read(home: Path | None, key: str) -> dict[str, Any] | None:
     if home is None or not (path := home / f"{key}.json").exists():
         return None
     try:
-        result: dict[str, Any] = json.loads(read_text(path))
-    except (DataError, json.JSONDecodeError):
+        kept = json.loads(read_text(path))
+    except (DataError, ValueError):
         return None  # damaged from outside: do it again
+    if not isinstance(kept, dict) or kept.get("block") != key or not isinstance(kept.get("result"), dict):
+        return None
+    result: dict[str, Any] = kept["result"]
     return result
 
 

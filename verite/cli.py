@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import typer
 
 from verite.errors import ParameterError, StoppedError, VeriteError
+from verite.files import read_text
 
 __all__ = ["app", "main"]
 
@@ -27,6 +30,7 @@ app.add_typer(data, name="data")
 
 def main() -> None:
     """Run the command line; an error of the input's is one message and exit code 1, never a traceback."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended too
     try:
         app(args=_join(sys.argv[1:]))
     except VeriteError as error:
@@ -56,14 +60,23 @@ def run_command(
     if not name:
         raise ParameterError(f"which notebook? There are: {', '.join(list_notebooks())}. See verite run --list.")
     done = run_notebook(name, _pairs(parameter), out)
-    print(f"notebook: {done.notebook}\nresults:  {done.folder / 'results.csv'}\nrecord:   {done.folder / 'record.json'}")
+    print(f"notebook:  {done.notebook}")
+    record = done.folder / "record.json"
+    if record.exists():
+        print(f"results:   {done.folder / 'results.csv'}\nrecord:    {record}\nmade from: {json.loads(read_text(record))['dataset']}")
 
 
 @app.command("notebook")
-def notebook_command(name: str, out: Annotated[Path, typer.Argument(help="File to write, such as out.ipynb.")]) -> None:
+def notebook_command(
+    name: str,
+    out: Annotated[Path, typer.Argument(help="File to write, such as out.ipynb.")],
+    force: Annotated[bool, typer.Option(help="Replace a file that is there.")] = False,
+) -> None:
     """Write a notebook as a plain .ipynb, for papermill, Jupyter or Colab."""
     from verite.companion.notebooks import open_notebook
 
+    if out.is_file() and not force:
+        raise ParameterError(f"{out} is there, perhaps with changes of yours. Choose another name, or replace it with --force.")
     open_notebook(name).write_plain(out)
     print(out)
 
@@ -138,7 +151,7 @@ def _join(words: list[str]) -> list[str]:
                 joined.append(key)
                 continue
             value = next(rest, None)
-            if value is None:
+            if value is None or value.startswith("--") or value == "-p":
                 raise ParameterError(f"parameter {key} has no value. Write: -p {key} VALUE.")
             joined.append(f"{key}={value}")
     return joined

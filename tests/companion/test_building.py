@@ -30,6 +30,28 @@ def small(name):
     return SMALL.format(name=name)
 
 
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory):
+    """A checkout of one notebook that ran, shared by tests that put it back as it was."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (folder / "notebooks").mkdir()
+    (folder / "notebooks" / "one.md").write_text(
+        "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n\n# One\n\n"
+        f"```{{code-cell}} ipython3\n:tags: [parameters]\n\nsize: int = 3  # size\n```\n\n```{{code-cell}} ipython3\n{small('one')}```\n"
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        run_notebook("one")
+    return folder
+
+
+@pytest.fixture
+def ran_once(whole_run, monkeypatch):
+    monkeypatch.chdir(whole_run)
+    return whole_run
+
+
 def test_a_notebook_is_stale_until_it_ran_and_again_when_its_source_changes(checkout):
     folder = checkout(one=small("one"))
     assert stale_notebooks(find_places()) == ["one"]
@@ -63,6 +85,25 @@ def test_a_page_that_was_lost_is_made_again(checkout):
     os.remove(run_notebook("one").notebook)
     assert stale_notebooks(find_places()) == ["one"]
     assert (folder / "notebooks" / "executed" / "one" / "record.json").exists()
+
+
+@pytest.mark.parametrize("name", ["one.ipynb", "one/results.csv", "one/record.json"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", "\xff"])
+def test_a_damaged_result_is_made_again(ran_once, name, content):
+    path = ran_once / "notebooks" / "executed" / name
+    whole = path.read_bytes()
+    path.write_bytes(content.encode("latin-1"))
+    assert stale_notebooks(find_places()) == ["one"]
+    path.write_bytes(whole)
+    assert stale_notebooks(find_places()) == []
+
+
+def test_a_new_reference_run_makes_its_page_stale(checkout):
+    folder = checkout(one=small("one"))
+    run_notebook("one")
+    (folder / "book" / "reference").mkdir(parents=True)
+    (folder / "book" / "reference" / "one.csv").write_text("table,row,column,value,low,high,n,unit,protocol,source\n")
+    assert stale_notebooks(find_places()) == ["one"]
 
 
 def test_notebooks_run_side_by_side_and_one_that_fails_does_not_stop_the_others(checkout, capsys):

@@ -37,6 +37,8 @@ def test_an_unknown_parameter_stops_and_lists_what_exists(checkout):
         ("size", "0", "parameter size: expected at least 1, found 0"),
         ("source", "cosmos", "parameter source: expected one of auto, newsroom, found 'cosmos'"),
         ("share", "half", "parameter share: expected a number"),
+        ("share", "nan", "parameter share: expected a number below"),
+        ("size", "99999999999999999999999", "parameter size: expected an integer below"),
         ("loud", "perhaps", "parameter loud: expected true or false"),
     ],
 )

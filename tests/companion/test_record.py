@@ -10,6 +10,7 @@ from verite.companion.record import commit, make_record
 
 def made(**changes):
     given = {
+        "dataset": "newsroom",
         "parameters": {"seed": 1, "folds": 5},
         "data": {"b": "2", "a": "1"},
         "results": {"results.csv": "3"},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from verite.companion.runs import run_notebook
+from verite.companion.runs import _alone, run_notebook
 from verite.errors import ParameterError, RunError, VeriteError
 from verite.files import sha256
 
@@ -84,6 +84,41 @@ def test_an_input_error_in_a_cell_is_a_message_without_traceback(checkout):
     assert done.returncode == 1
     assert "notebook small: cell 2: " in done.stderr
     assert "RN50" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_failed_run_leaves_results_and_record_of_the_last_one(checkout):
+    folder = checkout()
+    run = run_notebook("small")
+    before = [(run.folder / name).read_bytes() for name in ("results.csv", "record.json")]
+    source = folder / "notebooks" / "small.md"
+    source.write_text(source.read_text() + "\n```{code-cell} ipython3\n1 / 0\n```\n")
+    with pytest.raises(RunError, match="ZeroDivisionError"):
+        run_notebook("small", {"size": "1"})
+    assert [(run.folder / name).read_bytes() for name in ("results.csv", "record.json")] == before
+
+
+def test_the_record_names_the_page_it_belongs_to(checkout):
+    checkout()
+    run = run_notebook("small")
+    record = json.loads((run.folder / "record.json").read_text())
+    assert record["page"] == sha256(run.notebook)
+    assert record["dataset"] == "paper"
+
+
+def test_a_second_run_into_the_same_folder_waits_for_the_user_to_decide(checkout):
+    folder = checkout()
+    home = folder / "notebooks" / "executed" / "small"
+    home.mkdir(parents=True)
+    with _alone(home), pytest.raises(RunError, match="another run is writing into .*Wait for it, or choose another folder"):
+        run_notebook("small")
+
+
+def test_a_kernel_that_dies_is_a_message_without_traceback(checkout):
+    folder = checkout(small="import os\nos._exit(1)\n")
+    done = verite("run", "small", folder=folder)
+    assert done.returncode == 1
+    assert "notebook small: the notebook's process could not start, or died" in done.stderr
     assert "Traceback" not in done.stderr
 
 

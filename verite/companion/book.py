@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +20,9 @@ from verite.companion.notebooks import list_notebooks, open_notebook
 from verite.companion.places import Places, find_places
 from verite.companion.record import input_key
 from verite.companion.status import write_status
-from verite.errors import RunError, name_some
+from verite.datasets.home import home
+from verite.errors import RunError, StoppedError, name_some
+from verite.files import sha256
 
 __all__ = ["build_book", "read_record", "run_stale", "stale_notebooks"]
 
@@ -52,19 +55,23 @@ def stale_notebooks(places: Places) -> list[str]:
     stale = []
     for name in list_notebooks():
         record = read_record(places, name)
-        done = (places.executed / f"{name}.ipynb").exists() and record.get("inputs") == input_key(open_notebook(name), {})
-        if not done:
+        # A page or results that were lost or damaged since are made again.
+        written = {places.executed / f"{name}.ipynb": record.get("page")}
+        written |= {places.executed / name / file: digest for file, digest in record.get("results", {}).items()}
+        whole = all(path.is_file() and sha256(path) == digest for path, digest in written.items())
+        if not whole or record.get("inputs") != input_key(open_notebook(name), {}):
             stale.append(name)
     return stale
 
 
 def read_record(places: Places, name: str) -> dict[str, Any]:
-    """A notebook's last record, or an empty one."""
+    """A notebook's last record, or an empty one where there is none or it is damaged."""
     try:
-        record: dict[str, Any] = json.loads((places.executed / name / "record.json").read_text(encoding="utf8"))
-    except (OSError, json.JSONDecodeError):
+        record = json.loads((places.executed / name / "record.json").read_text(encoding="utf8"))
+    except (OSError, ValueError):
         return {}
-    return record
+    needed = {"inputs", "page", "results", "versions", "parameters", "data", "dataset", "started", "seconds", "commit"}
+    return record if isinstance(record, dict) and needed <= set(record) else {}
 
 
 def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> list[str]:
@@ -75,25 +82,35 @@ def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> l
     beside = min(worker_count(), len(names))
     say(f"running {len(names)} notebook(s), {beside} at a time: {', '.join(names)}")
     failed = []
+    running: list[subprocess.Popen[str]] = []
     with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-        futures = {pool.submit(_run_apart, name, places.root): name for name in names}
-        for future in concurrent.futures.as_completed(futures):
-            name, (code, output, seconds) = futures[future], future.result()
-            if code:
-                failed.append(name)
-                say(f"{name}: failed after {seconds:.0f} s\n{output}")
-            else:
-                say(f"{name}: done in {seconds:.0f} s")
+        futures = {pool.submit(_run_apart, name, places.root, running): name for name in names}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                name, (code, output, seconds) = futures[future], future.result()
+                if code:
+                    failed.append(name)
+                    say(f"{name}: failed after {seconds:.0f} s\n{output}")
+                else:
+                    say(f"{name}: done in {seconds:.0f} s")
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.send_signal(signal.SIGINT)
+            raise StoppedError("stopped. Notebooks that had finished are kept; run the same command to go on.") from None
     return sorted(failed)
 
 
-def _run_apart(name: str, root: Path) -> tuple[int, str, float]:
+def _run_apart(name: str, root: Path, running: list[subprocess.Popen[str]]) -> tuple[int, str, float]:
     begin = time.monotonic()
-    done = subprocess.run(  # noqa: S603 - our own module, with a name that was checked
-        [sys.executable, "-m", "verite", "run", name], cwd=root, capture_output=True, text=True, check=False
-    )
-    bars_gone = re.sub(r"[^\n]*\r", "", done.stdout + done.stderr)
-    return done.returncode, bars_gone, time.monotonic() - begin
+    environment = dict(os.environ)
+    if "VERITE_DATA" in environment:  # as it is meant here, wherever the notebook runs
+        environment["VERITE_DATA"] = str(home().absolute())
+    command = [sys.executable, "-m", "verite", "run", name]
+    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:  # noqa: S603
+        running.append(process)
+        output, _ = process.communicate()
+    return process.returncode, re.sub(r"[^\n]*\r", "", output), time.monotonic() - begin
 
 
 def _build_html(places: Places, say: Callable[[str], None]) -> Path:

@@ -54,16 +54,18 @@ class Parameter:
         ParameterError
             It does not parse, or is outside what the parameter allows.
         """
-        parsed = self._parse(value)
-        if self.choices and parsed not in self.choices:
+        wanted = {"int": "an integer", "float": "a number", "bool": "true or false"}.get(self.kind, "text")
+        parsed = self._parse(value, wanted)
+        if isinstance(parsed, (int, float)) and not -(2**32) < parsed < 2**32:  # NaN is not, either
+            raise ParameterError(f"parameter {self.name}: expected {wanted} below 2**32, found {value!r}.")
+        if self.choices and str(parsed) not in self.choices:
             raise ParameterError(f"parameter {self.name}: expected one of {', '.join(self.choices)}, found {value!r}.")
         if self.least is not None and parsed < self.least:
             raise ParameterError(f"parameter {self.name}: expected at least {self.least:g}, found {value}.")
         return parsed
 
-    def _parse(self, value: str) -> Any:
+    def _parse(self, value: str, wanted: str) -> Any:
         kind = self.kind
-        wanted = {"int": "an integer", "float": "a number", "bool": "true or false"}.get(kind, "text")
         try:
             if kind == "int":
                 return int(value)
@@ -143,7 +145,7 @@ def open_notebook(name: str) -> Notebook:
     import jupytext
 
     path = source_folder() / f"{name}.md"
-    if not path.is_file():
+    if name not in list_notebooks():
         raise ParameterError(f"no notebook {name!r}. There are: {', '.join(list_notebooks()) or 'none'}.")
     node = jupytext.read(path, fmt="md:myst")
     for at, cell in enumerate(node.cells):

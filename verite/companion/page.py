@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -15,11 +16,11 @@ import pandas as pd
 from verite import datasets
 from verite.companion.figures import COLOURS, Figure, Pictures, style
 from verite.companion.notebooks import Parameter, open_notebook
-from verite.companion.places import find_places, run_folder
+from verite.companion.places import find_places, result_folder, run_folder
 from verite.companion.record import make_record
 from verite.companion.tables import Table, compared
 from verite.errors import DataError, MissingDataError, name_some
-from verite.files import read_csv, sha256, write_csv, write_json
+from verite.files import read_csv, read_text, sha256, write_csv, write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
@@ -87,8 +88,13 @@ class Page:
         name = source if source != "auto" else (real if datasets.available(real, **_without_sizes(options)) else "newsroom")
         chosen = {key: value for key, value in options.items() if (key in {"events", "seed"}) == (name == "newsroom")}
         self.dataset = datasets.load(name, **chosen)
-        self._data.update(self.dataset.files)
+        self.uses(self.dataset)
         return self.dataset
+
+    def uses(self, dataset: Dataset) -> Dataset:
+        """Note in the record that a data set's files were read, besides those of :meth:`load`."""
+        self._data.update(dataset.files)
+        return dataset
 
     def source_note(self) -> Note:
         """Say on the page which data it was made from."""
@@ -178,10 +184,12 @@ class Page:
             raise DataError(f"notebook {self.name} has kept no results: call add_results() before finish().")
         results = pd.concat([part.astype(object) for part in self._results], ignore_index=True)
         results = results.astype(dict.fromkeys(_NUMBERS, float))
-        path = self.folder / "results.csv"
+        folder = result_folder(self.name)
+        path = folder / "results.csv"
         write_csv(path, results)
         record = make_record(
             self.name,
+            dataset=self.dataset.name if self.dataset is not None else "paper",
             parameters=self.settings,
             data=self._data,
             results={path.name: sha256(path)},
@@ -189,8 +197,16 @@ class Page:
             seconds=time.monotonic() - self._clock,
             key=os.environ.get("VERITE_RUN_KEY", ""),
         )
-        write_json(self.folder / "record.json", record)
-        return Provenance(record)
+        write_json(folder / "record.json", record)
+        return Provenance(record, self._reference_record())
+
+    def _reference_record(self) -> dict[str, Any] | None:
+        try:
+            path = find_places().reference / f"{self.name}.json"
+        except MissingDataError:
+            return None
+        found: dict[str, Any] | None = json.loads(read_text(path)) if path.is_file() else None
+        return found
 
 
 class Note:
@@ -207,8 +223,9 @@ class Note:
 class Provenance:
     """The foot of a page: what was run, on what, with what, and how to run it again."""
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
+    def __init__(self, record: Mapping[str, Any], reference: Mapping[str, Any] | None = None) -> None:
         self.record = dict(record)
+        self.reference = reference
 
     @property
     def command(self) -> str:
@@ -221,6 +238,7 @@ class Provenance:
         data = [f"{path}: {digest[:12]}…" for path, digest in record["data"].items()] or ["no file was read"]
         rows = {
             "Run again": self.command,
+            "Made from": record["dataset"],
             "Commit": record["commit"],
             "Started": record["started"],
             "Took": f"{record['seconds']} s, {record['peak memory MB']:,} MB at most in this process",
@@ -229,6 +247,9 @@ class Provenance:
             "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
             "Machine": record["machine"],
         }
+        if self.reference is not None:
+            values = ", ".join(f"{name} = {value}" for name, value in self.reference["parameters"].items())
+            rows["Reference run"] = f"{self.reference['started']}, commit {self.reference['commit']}: {values}"
         cells = "".join(
             f"<dt>{name}</dt><dd>{f'<code>{html.escape(value)}</code>' if name == 'Run again' else html.escape(value)}</dd>"
             for name, value in rows.items()

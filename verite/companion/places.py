@@ -8,7 +8,7 @@ from pathlib import Path
 
 from verite.errors import MissingDataError
 
-__all__ = ["Places", "find_places", "run_folder", "source_folder"]
+__all__ = ["Places", "find_places", "result_folder", "run_folder", "source_folder"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -70,6 +70,12 @@ def source_folder() -> Path:
         if packed.is_dir():
             return packed
         raise
+
+
+def result_folder(name: str) -> Path:
+    """Folder for a notebook's results and record: one that its run puts in place at the end, else :func:`run_folder`."""
+    given = os.environ.get("VERITE_RESULT_DIR")
+    return Path(given) if given else run_folder(name)
 
 
 def run_folder(name: str) -> Path:

@@ -27,6 +27,7 @@ _LIBRARIES = ("verite", "numpy", "pandas", "scikit-learn", "torch", "open-clip-t
 def make_record(
     notebook: str,
     *,
+    dataset: str,
     parameters: Mapping[str, Any],
     data: Mapping[str, str],
     results: Mapping[str, str],
@@ -38,6 +39,8 @@ def make_record(
 
     Parameters
     ----------
+    dataset
+        Name of what the page was made from; ``paper`` for the published tables.
     data, results
         SHA-256 of each file read and written.
     key
@@ -49,6 +52,7 @@ def make_record(
         "started": started.astimezone(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 2),
         "peak memory MB": peak_memory_mb(),
+        "dataset": dataset,
         "parameters": dict(parameters),
         "seeds": {name: value for name, value in parameters.items() if name.startswith("seed")},
         "data": dict(sorted(data.items())),
@@ -60,14 +64,16 @@ def make_record(
 
 
 def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
-    """Digest of all that decides a notebook's output: source, parameters, package and data.
+    """Digest of all that decides a notebook's output: source, parameters, package, data and the reference run it shows.
 
     A run whose record holds another key is stale.
     """
     from verite import datasets
 
     values = {one.name: parameters.get(one.name, one.default) for one in notebook.parameters}
-    return content_key(sha256(notebook.path), values, package_key(), datasets.checksums(list(notebook.data)))
+    reference = notebook.path.parent.parent / "book" / "reference" / f"{notebook.name}.csv"
+    shown = sha256(reference) if reference.is_file() else ""
+    return content_key(sha256(notebook.path), values, package_key(), datasets.checksums(list(notebook.data)), shown)
 
 
 @functools.cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
 import logging
 import os
 import re
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nbclient.exceptions import DeadKernelError
 from tqdm import TqdmWarning
 
 from verite import errors
@@ -21,7 +24,7 @@ from verite.companion.notebooks import open_notebook
 from verite.companion.places import find_places
 from verite.companion.record import input_key
 from verite.errors import RunError, StoppedError, VeriteError
-from verite.files import atomic_path
+from verite.files import atomic_path, read_text, sha256, write_json, write_text
 
 __all__ = ["Run", "run_notebook"]
 
@@ -68,17 +71,24 @@ def run_notebook(name: str, given: Mapping[str, str] | None = None, out: str | o
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VeriteError(f"cannot write into {home}: {error.strerror}. Choose another folder with --out.") from error
-    with tempfile.TemporaryDirectory() as scratch, _environment(folder, input_key(notebook, values)):
+    # Sockets lie in the scratch folder, and a socket's path is short on every system.
+    short = "/tmp" if len(tempfile.gettempdir()) > 60 else None  # noqa: S108 - a folder with a random name inside it
+    with (
+        _alone(folder),
+        tempfile.TemporaryDirectory(dir=short) as scratch,
+        _environment(folder, Path(scratch), input_key(notebook, values)),
+    ):
         source, finished = Path(scratch) / "source.ipynb", Path(scratch) / "finished.ipynb"
         notebook.write_plain(source)
         problem = _execute(source, finished, values)
         if finished.exists():
             node = _tidy(finished)
             _write(node, folder / "failed.ipynb" if problem else target)
+        if not problem:
+            _put_in_place(Path(scratch), folder, target)
     if problem:
-        raise RunError(
-            f"notebook {name}: {problem}\nIts cells so far: {folder / 'failed.ipynb'}. Finished blocks are kept: run again to go on."
-        )
+        kept = " Finished blocks are kept: run again to go on." if (folder / "blocks").is_dir() else ""
+        raise RunError(f"notebook {name}: {problem}\nIts cells so far: {folder / 'failed.ipynb'}.{kept}")
     (folder / "failed.ipynb").unlink(missing_ok=True)
     return Run(name, target, folder)
 
@@ -114,7 +124,29 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
         if error.ename in _OURS:
             return f"{where}: {error.evalue}"
         return f"{where} failed.\n" + "\n".join(error.traceback)
+    except (DeadKernelError, RuntimeError, OSError) as error:
+        return f"the notebook's process could not start, or died, perhaps for want of memory ({error})."
     return ""
+
+
+def _put_in_place(scratch: Path, folder: Path, target: Path) -> None:
+    """Give results and record their places, the record last: it names the digests of what it belongs to."""
+    results, record = scratch / "results.csv", scratch / "record.json"
+    if not record.exists():
+        return
+    write_text(folder / results.name, read_text(results))
+    write_json(folder / record.name, {**json.loads(read_text(record)), "page": sha256(target)})
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a second run out of a folder while one writes there."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunError(f"another run is writing into {folder}. Wait for it, or choose another folder with --out.") from error
+        yield
 
 
 def _tidy(path: Path) -> Any:
@@ -150,9 +182,15 @@ def _write(node: Any, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _environment(folder: Path, key: str) -> Iterator[None]:
+def _environment(folder: Path, scratch: Path, key: str) -> Iterator[None]:
     """Tell the kernel where to write; give it one thread, so that sums do not depend on the number of cores."""
-    wanted = {"VERITE_RUN_DIR": str(folder.resolve()), "VERITE_RUN_KEY": key, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    wanted = {
+        "VERITE_RUN_DIR": str(folder.resolve()),
+        "VERITE_RESULT_DIR": str(scratch),
+        "VERITE_RUN_KEY": key,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

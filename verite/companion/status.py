@@ -14,7 +14,7 @@ __all__ = ["write_status"]
 
 def write_status(places: Places, records: Mapping[str, Mapping[str, Any]]) -> None:
     """Write ``book/generated/status.md`` from the records of the last runs; leave it alone if nothing changed."""
-    runs = ["| Page | Last run | Duration | Peak memory | Data | Commit |", "|---|---|---:|---:|---|---|"]
+    runs = ["| Page | Last run | Duration | Peak memory | Made from | Commit |", "|---|---|---:|---:|---|---|"]
     parameters: list[str] = []
     versions: dict[str, str] = {}
     for name, record in records.items():
@@ -23,8 +23,8 @@ def write_status(places: Places, records: Mapping[str, Mapping[str, Any]]) -> No
         versions.update(record["versions"])
         link = f"[{open_notebook(name).title}](../notebooks/executed/{name}.ipynb)"
         when = record["started"].replace("T", " ").replace("+00:00", " UTC")
-        data = ", ".join(sorted({path.split("/")[0] for path in record["data"]})) or "no file read"
-        runs.append(f"| {link} | {when} | {record['seconds']:.0f} s | {record['peak memory MB']:,} MB | {data} | `{record['commit']}` |")
+        took = f"{record['seconds']:.0f} s | {record['peak memory MB']:,} MB"
+        runs.append(f"| {link} | {when} | {took} | {record['dataset']} | `{record['commit']}` |")
         parameters += [link, ": " + ", ".join(f"{key} = {value}" for key, value in record["parameters"].items()), ""]
     libraries = [f"| {name} | {version} |" for name, version in versions.items()]
     sections = [runs, ["## Parameters", "", *parameters], ["## Versions", "", "| Library | Version |", "|---|---|", *libraries]]

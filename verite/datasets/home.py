@@ -35,7 +35,10 @@ def home() -> Path:
     """
     named = os.environ.get("VERITE_DATA")
     if named:
-        return Path(named).expanduser()
+        folder = Path(named).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise DataError(f"VERITE_DATA: expected a folder, found a file: {folder}.")
+        return folder
     return platformdirs.user_cache_path("verite", appauthor=False)
 
 

@@ -94,6 +94,13 @@ def load(version: str = "release", encoder: str = "ViT-L-14", embeddings: bool =
     # The column of row numbers has no name in the file.
     table, _ = read_table(path, [("row", ""), "caption", "image_path", "label"])
     row, caption = table["row"], table["caption"]
+    moved = row != pd.Series(range(len(table)), index=table.index).astype(str)
+    if moved.any():
+        raise DataError(
+            f"{path}: expected the release's own row numbers, 0 to {len(table) - 1:,} in order, in the unnamed first column; "
+            f"found {name_some(row[moved])} (line {name_some(table.index[moved])}). A table that was sorted or filtered does not "
+            "belong to these arrays any more: fetch it again."
+        )
     image_id = table["image_path"].map(lambda name: PurePosixPath(name).stem)
     vectors: list[Embeddings | None] = [None, None]
     text_id = first_of("text_" + row, caption)
