@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import functools
 import inspect
 import itertools
 import os
@@ -203,6 +204,7 @@ def _without_placement(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in {"device", "progress"}}
 
 
+@functools.cache
 def _code() -> str:
     """Digest of the code whose change makes finished blocks stale."""
     return content_key(inspect.getsource(detector), Path(__file__).read_text(encoding="utf8"), torch.__version__)

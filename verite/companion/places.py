@@ -44,15 +44,15 @@ class Places:
         return self.root / "_build" / "html" / "index.html"
 
 
-def find_places(start: Path | None = None) -> Places:
-    """Find the checkout: the folder with ``_toc.yml`` and ``notebooks/`` at or above ``start``, or the package's own.
+def find_places() -> Places:
+    """Find the checkout: the folder with ``_toc.yml`` and ``notebooks/`` here or above, or the package's own.
 
     Raises
     ------
     MissingDataError
         There is none: the package was installed without the book.
     """
-    here = (start or Path.cwd()).resolve()
+    here = Path.cwd().resolve()
     for folder in (here, *here.parents, _PACKAGE.parent):
         if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
             return Places(folder)

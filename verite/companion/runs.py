@@ -66,7 +66,7 @@ def run_notebook(name: str, given: Mapping[str, str] | None = None, out: str | o
     values = notebook.check(given or {})
     home = Path(out) if out is not None else find_places().executed
     folder = home / name
-    target = home / f"{name}.ipynb"
+    target, failed = home / f"{name}.ipynb", folder / "failed.ipynb"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,18 +78,19 @@ def run_notebook(name: str, given: Mapping[str, str] | None = None, out: str | o
         tempfile.TemporaryDirectory(dir=short) as scratch,
         _environment(folder, Path(scratch), input_key(notebook, values)),
     ):
+        failed.unlink(missing_ok=True)
         source, finished = Path(scratch) / "source.ipynb", Path(scratch) / "finished.ipynb"
         notebook.write_plain(source)
         problem = _execute(source, finished, values)
         if finished.exists():
             node = _tidy(finished)
-            _write(node, folder / "failed.ipynb" if problem else target)
+            _write(node, failed if problem else target)
         if not problem:
             _put_in_place(Path(scratch), folder, target)
     if problem:
         kept = " Finished blocks are kept: run again to go on." if (folder / "blocks").is_dir() else ""
-        raise RunError(f"notebook {name}: {problem}\nIts cells so far: {folder / 'failed.ipynb'}.{kept}")
-    (folder / "failed.ipynb").unlink(missing_ok=True)
+        cells = f"\nIts cells so far: {failed}." if failed.exists() else ""
+        raise RunError(f"notebook {name}: {problem}{cells}{kept}")
     return Run(name, target, folder)
 
 
