@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from verite import cli
@@ -36,8 +38,8 @@ def test_the_list_of_notebooks_names_each_parameter():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "detector"), "verite: no notebook 'detector'. There are: building-verite, detector-on-verite, measuring-bias"),
-        (("run",), "verite: which notebook? There are: building-verite"),
+        (("run", "detector"), "verite: no notebook 'detector'. There are: bias-lab, building-verite, detector-on-verite, measuring-bias"),
+        (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),
         (("run", "measuring-bias", "-p", "seed", "x"), "verite: parameter seed: expected an integer, found 'x'."),
         (("run", "measuring-bias", "-p", "seed"), "verite: parameter seed has no value. Write: -p seed VALUE."),
@@ -45,6 +47,16 @@ def test_the_list_of_notebooks_names_each_parameter():
         (("run", "measuring-bias", "-p", "seed", "--out", "x"), "verite: parameter seed has no value. Write: -p seed VALUE."),
         (("run", "../README"), "verite: no notebook '../README'."),
         (("data", "fetch", "imagenet"), "verite: "),
+        (("newsroom", "out", "-p", "loud", "1"), "verite: newsroom has no knob 'loud'. It has: giveaway_rate, length_gap"),
+        (("newsroom", "out", "-p", "giveaway_rate", "much"), "verite: newsroom: expected giveaway_rate to be a number, found 'much'."),
+        (
+            ("newsroom", "out", "-p", "giveaway_rate", "2"),
+            "verite: newsroom: expected giveaway_rate to be a number from 0 to 1, found 2.0.",
+        ),
+        (("newsroom", "out", "--preset", "reuters"), "verite: newsroom: no preset is called 'reuters'. There are: verite, plain"),
+        (("encode",), "verite: which table? Write: verite encode TABLE --encoder ViT-L-14 --pretrained openai --out FOLDER."),
+        (("encode", "pairs.csv"), "verite: where should the vectors go? Add --out FOLDER."),
+        (("encode", "gone.csv", "--out", "out"), "verite: no such file: gone.csv"),
         (("notebook", "measuring-bias", "/proc/none/out.ipynb"), "verite: cannot write /proc/none/out.ipynb"),
     ],
 )
@@ -81,7 +93,30 @@ def test_the_data_commands_say_where_what_and_how(tmp_path):
     assert "not there" in status
 
 
+def test_the_newsrooms_encoder_can_be_trained_again_without_a_table(monkeypatch, capsys, tmp_path):
+    asked = []
+    stub = types.ModuleType("verite.newsroom.clip")
+    stub.load_newsroom_clip = lambda retrain=False: asked.append(retrain) or ("newsroom-clip", tmp_path / "w.safetensors")
+    monkeypatch.setitem(sys.modules, "verite.newsroom.clip", stub)
+    cli.encode_command(train_newsroom=True)
+    assert asked == [True]
+    assert capsys.readouterr().out == f"newsroom's encoder: {tmp_path / 'w.safetensors'}\n"
+
+
 def test_the_two_ways_to_give_a_parameter_are_one():
     assert cli._pairs(["a=1", "b=x=y"]) == {"a": "1", "b": "x=y"}
     with pytest.raises(ParameterError, match="given twice"):
         cli._pairs(["a=1", "a=2"])
+
+
+def test_a_newsroom_is_written_as_files_and_not_over_another(tmp_path: Path):
+    words = ("newsroom", str(tmp_path / "room"), "--preset", "cosmos", "--events", "4", "-p", "balanced", "no")
+    done = verite(*words)
+    assert done.returncode == 0, done.stderr
+    pairs = pd.read_csv(tmp_path / "room" / "pairs.csv", keep_default_na=False)
+    assert pairs["label"].tolist().count("misinformation") == 4
+    assert all((tmp_path / "room" / path).is_file() for path in pairs["image_path"])
+    again = verite(*words)
+    assert again.returncode == 1
+    assert again.stderr.startswith(f"verite: {tmp_path / 'room' / 'pairs.csv'} is there.")
+    assert verite(*words, "--force").returncode == 0

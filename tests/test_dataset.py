@@ -55,6 +55,13 @@ def test_images_and_texts_of_different_encoders_do_not_mix() -> None:
         toy(texts=vectors("t", encoder="other"))
 
 
+def test_normalised_images_and_texts_that_are_not_do_not_mix() -> None:
+    texts = vectors("t")
+    with pytest.raises(DataError, match=r"toy: vectors of images are normalised, those of texts of unknown length"):
+        toy(images=vectors("i").normalised(), texts=texts)
+    toy(images=vectors("i").normalised(), texts=texts.normalised())
+
+
 def test_images_and_texts_of_different_dimensions_do_not_mix() -> None:
     with pytest.raises(DataError, match=r"toy: images were encoded by 'toy' in 3 dimensions, texts by 'toy' in 4"):
         toy(texts=vectors("t", dimensions=4))

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 
-from verite.embeddings import Embeddings, per_id, read_npy
+from verite.embeddings import Embeddings, concatenate, per_id, read_npy
 from verite.errors import DataError, MissingDataError, VeriteError
 from verite.files import write_text
 
@@ -370,6 +370,77 @@ def test_a_safetensors_file_that_holds_something_else_is_refused_with_the_reason
     save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, path, metadata=about)
     with pytest.raises(DataError, match=rf"e\.safetensors: .*{message}"):
         Embeddings.load(path)
+
+
+# --- about, and shards --------------------------------------------------------------------------------
+
+
+def test_what_is_known_of_vectors_is_saved_with_them(tmp_path: Path) -> None:
+    about = {"normalised": "no", "digest": "3f2a", "quote": 'a "b" \\ ü\n'}
+    Embeddings(IDS, VECTORS, encoder="toy", about=about).save(tmp_path / "e.safetensors")
+    loaded = Embeddings.load(tmp_path / "e.safetensors")
+    assert loaded.about == about
+    assert loaded.normalised().about == {**about, "normalised": "yes"}
+    assert loaded.about["normalised"] == "no"
+
+
+def test_a_file_that_says_nothing_about_its_vectors_loads(tmp_path: Path) -> None:
+    save_file({"matrix": VECTORS, "ids": NAMES}, tmp_path / "old.safetensors", metadata=ABOUT)
+    assert Embeddings.load(tmp_path / "old.safetensors").about == {}
+
+
+@pytest.mark.parametrize("about", ["[]", "{", '{"a": 1}'])
+def test_what_is_no_object_of_texts_is_not_taken_for_what_is_known(tmp_path: Path, about: str) -> None:
+    save_file({"matrix": VECTORS, "ids": NAMES}, tmp_path / "e.safetensors", metadata={**ABOUT, "about": about})
+    with pytest.raises(DataError, match=r"e\.safetensors: expected a whole file of embeddings"):
+        Embeddings.load(tmp_path / "e.safetensors")
+
+
+def test_equal_embeddings_give_equal_bytes_in_every_process(tmp_path: Path) -> None:
+    program = """
+import sys
+import numpy as np
+from verite.embeddings import Embeddings
+about = {letter: letter for letter in sys.argv[2]}
+Embeddings(["a", "b"], np.ones((2, 3), dtype=np.float32), encoder="toy", about=about).save(sys.argv[1])
+"""
+    files = [tmp_path / str(number) for number in range(3)]
+    for path, letters in zip(files, ("abcdef", "fedcba", "cabfed"), strict=True):
+        subprocess.run([sys.executable, "-c", program, str(path), letters], check=True, timeout=60)
+    assert len({path.read_bytes() for path in files}) == 1
+
+
+def test_shards_are_put_together_in_their_order_and_keep_what_they_agree_on() -> None:
+    parts = [
+        Embeddings(["a"], VECTORS[:1], encoder="toy", about={"normalised": "yes", "shard": "1"}),
+        Embeddings(["c", "b"], VECTORS[1:], encoder="toy", about={"normalised": "yes", "shard": "2"}),
+    ]
+    whole = concatenate(parts)
+    assert whole.ids == ("a", "c", "b")
+    np.testing.assert_array_equal(whole.matrix, VECTORS)
+    assert whole.about == {"normalised": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (Embeddings(["x"], VECTORS[:1], encoder="other", where="b"), "a has encoder toy, b has encoder other"),
+        (Embeddings(["x"], VECTORS[:1, :1], encoder="toy", where="b"), "a has width 2, b has width 1"),
+        (
+            Embeddings(["x"], VECTORS[:1], encoder="toy", where="b", about={"normalised": "yes"}),
+            "a has normalised not said, b has normalised yes",
+        ),
+        (Embeddings(["c"], VECTORS[:1], encoder="toy", where="b"), "an id must have one vector; c has several"),
+    ],
+)
+def test_vectors_that_do_not_belong_together_are_not_put_together(other: Embeddings, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        concatenate([Embeddings(IDS, VECTORS, encoder="toy", where="a"), other])
+
+
+def test_nothing_cannot_be_put_together() -> None:
+    with pytest.raises(DataError, match="at least one part"):
+        concatenate([])
 
 
 # --- read_npy -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The command line: ``verite run | notebook | book | data``."""
+"""The command line: ``verite run | notebook | book | newsroom | encode | data``."""
 
 from __future__ import annotations
 
@@ -98,6 +98,73 @@ def reference_command(
 
     for path in run_references(name, say=lambda line: print(line, flush=True)):
         print(path)
+
+
+@app.command("newsroom")
+def newsroom_command(
+    out: Annotated[Path, typer.Argument(help="Folder for pairs.csv and images/.")],
+    preset: Annotated[str, typer.Option(help="What kind of benchmark to make.")] = "verite",
+    events: Annotated[int, typer.Option(help="Size: number of events.")] = 200,
+    seed: Annotated[int, typer.Option(help="Decides everything.")] = 0,
+    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A knob and its value.")] = [],  # noqa: B006
+    force: Annotated[bool, typer.Option(help="Replace a newsroom that is there.")] = False,
+) -> None:
+    """Write a newsroom as files: verite newsroom FOLDER -p giveaway_rate 0.5."""
+    from verite.datasets import load
+    from verite.files import write_csv
+    from verite.newsroom.knobs import parse_knobs
+
+    table = out / "pairs.csv"
+    if table.is_file() and not force:
+        raise ParameterError(f"{table} is there. Choose another folder, or replace it with --force.")
+    knobs = parse_knobs(_pairs(parameter))
+    data = load("newsroom", preset=preset, events=events, seed=seed, image_dir=out / "images", encoder=None, **knobs)
+    pairs = data.pairs.assign(image_path=[f"images/{Path(path).name}" for path in data.pairs["image_path"]])
+    write_csv(table, pairs)
+    print(f"{data.card.title}\n{len(pairs):,} pairs: {table}\n{pairs['image_id'].nunique():,} images: {out / 'images'}")
+
+
+@app.command("encode")
+def encode_command(
+    table: Annotated[Path | None, typer.Argument(help="CSV of pairs; image_path is relative to its folder.", show_default=False)] = None,
+    encoder: Annotated[str, typer.Option(help="open_clip architecture, a model configuration (.json), or newsroom.")] = "newsroom",
+    pretrained: Annotated[str | None, typer.Option(help="Tag of open_clip's, or a checkpoint (.safetensors).", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the vectors and the ledger.", show_default=False)] = None,
+    images_from: Annotated[Path | None, typer.Option(help="Folder of the images, if not the table's.", show_default=False)] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images or captions that go through the model together.")] = 64,
+    autocast: Annotated[bool, typer.Option("--autocast", help="Compute in half precision.")] = False,
+    normalise: Annotated[bool, typer.Option(help="Give vectors length 1.")] = True,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    train_newsroom: Annotated[bool, typer.Option("--train-newsroom", help="Train the newsroom's encoder again.")] = False,
+) -> None:
+    """Encode the images and captions of a table; what was stopped goes on where it was."""
+    if train_newsroom:
+        from verite.newsroom.clip import load_newsroom_clip
+
+        print(f"newsroom's encoder: {load_newsroom_clip(retrain=True)[1]}")
+    if table is None:
+        if not train_newsroom:
+            raise ParameterError("which table? Write: verite encode TABLE --encoder ViT-L-14 --pretrained openai --out FOLDER.")
+        return
+    if out is None:
+        raise ParameterError("where should the vectors go? Add --out FOLDER.")
+    from verite.encoders.tables import encode_table
+
+    try:
+        done = encode_table(
+            table,
+            out,
+            encoder=encoder,
+            pretrained=pretrained,
+            images_from=images_from,
+            batch_size=batch_size,
+            autocast=autocast,
+            normalise=normalise,
+            device=device,
+        )
+    except KeyboardInterrupt:
+        raise StoppedError(f"stopped. Finished shards are kept in {out / 'shards'}; run the same command to go on.") from None
+    print("\n".join(done))
 
 
 @data.command("list")

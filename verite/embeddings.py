@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from safetensors.numpy import save_file
 from verite.errors import DataError, name_some
 from verite.files import atomic_path, require_file
 
-__all__ = ["Embeddings", "per_id", "read_npy"]
+__all__ = ["Embeddings", "concatenate", "per_id", "read_npy"]
 
 _FORMAT = "verite-embeddings-1"
 _BLOCK = 65_536  # rows looked at together: about 200 MB at 768 float32 dimensions
@@ -43,6 +43,9 @@ class Embeddings:
         What made the vectors, such as ``"ViT-L-14"``. Vectors of different encoders do not mix.
     where
         What to call this object in an error.
+    about
+        What else is known of them, text by text: the weights' digest, whether they are ``normalised`` (``"yes"`` or
+        ``"no"``), versions. It is saved with them.
 
     Raises
     ------
@@ -59,11 +62,20 @@ class Embeddings:
     array([[0.6, 0.8]], dtype=float32)
     """
 
-    def __init__(self, ids: Iterable[object], matrix: np.ndarray, *, encoder: str, where: str = "embeddings") -> None:
+    def __init__(
+        self,
+        ids: Iterable[object],
+        matrix: np.ndarray,
+        *,
+        encoder: str,
+        where: str = "embeddings",
+        about: Mapping[str, str] | None = None,
+    ) -> None:
         self.ids: tuple[str, ...] = tuple(str(key) for key in ids)
         self.matrix = matrix
         self.encoder = encoder
         self.where = where
+        self.about: dict[str, str] = dict(about or {})
         self._check()
 
     def __len__(self) -> int:
@@ -105,17 +117,17 @@ class Embeddings:
         out = np.empty(self.matrix.shape, dtype=np.float32)
         for start, block in self._blocks():
             out[start : start + len(block)] = _unit(block)
-        return Embeddings(self.ids, out, encoder=self.encoder, where=self.where)
+        return Embeddings(self.ids, out, encoder=self.encoder, where=self.where, about=self.about | {"normalised": "yes"})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, all or nothing; the dtype is kept."""
+        """Write one safetensors file, all or nothing; the dtype is kept. Equal embeddings give equal bytes."""
         names = np.frombuffer("\n".join(self.ids).encode("utf8"), dtype=np.uint8)
+        metadata = {"format": _FORMAT, "encoder": self.encoder}
+        if self.about:
+            metadata["about"] = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
         with atomic_path(path) as temporary:
-            save_file(
-                {"matrix": np.ascontiguousarray(self.matrix), "ids": names},
-                temporary,
-                metadata={"format": _FORMAT, "encoder": self.encoder},
-            )
+            save_file({"matrix": np.ascontiguousarray(self.matrix), "ids": names}, temporary, metadata=metadata)
+            _sort_header(temporary)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embeddings:
@@ -129,9 +141,12 @@ class Embeddings:
         target = require_file(path)
         try:
             with safe_open(target, framework="numpy") as stream:
-                about = stream.metadata() or {}
-                if about.get("format") != _FORMAT or "encoder" not in about:
+                metadata = stream.metadata() or {}
+                if metadata.get("format") != _FORMAT or "encoder" not in metadata:
                     raise ValueError(f"its metadata do not say {_FORMAT} and an encoder")
+                about = json.loads(metadata.get("about", "{}"))
+                if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+                    raise ValueError("what its metadata say about it is no object of texts")
                 names = stream.get_tensor("ids").tobytes().decode("utf8").split("\n")
             matrix = _map(target, "matrix")
         except (SafetensorError, KeyError, ValueError, OSError) as error:
@@ -139,7 +154,7 @@ class Embeddings:
                 f"{target}: expected a whole file of embeddings that this package wrote, found something else ({error}). "
                 "It may be truncated: make or fetch it again."
             ) from error
-        return cls(names, matrix, encoder=about["encoder"], where=str(target))
+        return cls(names, matrix, encoder=metadata["encoder"], where=str(target), about=about)
 
     def _check(self) -> None:
         matrix = self.matrix
@@ -177,6 +192,41 @@ class Embeddings:
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, len(self.matrix), _BLOCK):
             yield start, np.asarray(self.matrix[start : start + _BLOCK], dtype=np.float32)
+
+
+def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
+    """Put shards together, in their order.
+
+    What ``about`` says of the whole is what all parts agree on.
+
+    Raises
+    ------
+    DataError
+        There is no part; an id stands in two parts; or parts differ in encoder, in width, or in whether they are
+        normalised. The message names both.
+
+    >>> first = Embeddings(["a"], np.ones((1, 2), dtype=np.float32), encoder="toy")
+    >>> second = Embeddings(["b"], np.ones((1, 2), dtype=np.float32), encoder="toy")
+    >>> concatenate([first, second]).ids
+    ('a', 'b')
+    """
+    listed = list(parts)
+    if not listed:
+        raise DataError("concatenate: expected at least one part, found none.")
+    first = listed[0]
+    for part in listed[1:]:
+        for what, one, other in (
+            ("encoder", first.encoder, part.encoder),
+            ("normalised", first.about.get("normalised", "not said"), part.about.get("normalised", "not said")),
+            ("width", first.dimensions, part.dimensions),
+        ):
+            if one != other:
+                raise DataError(
+                    f"embeddings do not mix: {first.where} has {what} {one}, {part.where} has {what} {other}. Encode both in one way."
+                )
+    agreed = {key: value for key, value in first.about.items() if all(part.about.get(key) == value for part in listed)}
+    ids = [key for part in listed for key in part.ids]
+    return Embeddings(ids, np.concatenate([part.matrix for part in listed]), encoder=first.encoder, where=first.where, about=agreed)
 
 
 def read_npy(path: str | os.PathLike[str], rows: int | None = None, hint: str = "") -> np.ndarray:
@@ -265,6 +315,16 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     """Divide rows by their length, float32; lengths are summed in double precision, for squares overflow before values do."""
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return np.asarray(vectors / length[:, None], dtype=np.float32)
+
+
+def _sort_header(path: Path) -> None:
+    """Put the keys of a safetensors header in order: the library writes metadata in another order each time."""
+    with path.open("rb+") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header = json.dumps(json.loads(stream.read(length)), sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(header) <= length:  # the same content as written, so it is; the format lets spaces fill the rest
+            stream.seek(8)
+            stream.write(header.ljust(length))
 
 
 def _map(path: Path, name: str) -> np.ndarray:

@@ -14,6 +14,9 @@ from verite.errors import DataError, ParameterError
 __all__ = ["Card", "Dataset"]
 
 
+_LENGTHS = {"yes": "normalised", "no": "not normalised"}
+
+
 @dataclass(frozen=True)
 class Card:
     """What a data set is, where it comes from and what may be done with it."""
@@ -71,6 +74,12 @@ class Dataset:
             raise DataError(
                 f"{self.name}: images were encoded by {image[0]!r} in {image[1]:,} dimensions, texts by {text[0]!r} in {text[1]:,}. "
                 "Their vectors lie in different spaces: encode both with one model."
+            )
+        image_length, text_length = (e.about.get("normalised", "") for e in (self.images, self.texts))
+        if image_length != text_length:
+            raise DataError(
+                f"{self.name}: vectors of images are {_LENGTHS.get(image_length, 'of unknown length')}, those of texts "
+                f"{_LENGTHS.get(text_length, 'of unknown length')}. Use normalised() on both."
             )
 
     def part(self, split: str) -> pd.DataFrame:
