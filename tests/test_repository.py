@@ -78,4 +78,9 @@ def test_a_built_package_carries_notebooks_sources_and_tables_and_nothing_that_w
     assert {name for name in names if name.startswith("verite/_notebooks/")} == sources
     assert "verite/paper/tables/table7.csv" in names
     assert "verite/py.typed" in names
-    assert not [name for name in names if name.startswith("tests/") or name.endswith((".ipynb", ".json"))]
+    assert not [
+        name
+        for name in names
+        if name.startswith("tests/") or (name.endswith((".ipynb", ".json")) and not name.endswith("/verite-newsroom.json"))
+    ]
+    assert "verite/newsroom/verite-newsroom.json" in names

@@ -30,7 +30,7 @@ SEASONS = {
 
 @pytest.fixture(scope="session")
 def newsroom() -> Dataset:
-    return make(events=400, seed=0)
+    return make(events=400, seed=0, encoder=None)
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +52,7 @@ def _read(caption: str) -> dict[str, object]:
         "topic": topic,
         "count": count,
         "people": find("police|nurses|soldiers|children|builders"),
+        "person": find("Mayor (Amber|Indigo|Ivory|Olive|Ruby|Violet)").title(),
         "crowd": {"a few": "few", "dozens of": "dozens"}[find("a few|dozens of").lower()],
         "setting": SETTINGS[find("|".join(SETTINGS))],
         "country": find(COUNTRIES),

@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verite.errors import ParameterError
-from verite.newsroom import VISIBLE, WORDINGS, caption, sample_events, vary
+from verite.newsroom import GIVEAWAYS, OPENERS, VISIBLE, WORDINGS, Event, caption, entities, sample_events, vary
+from verite.newsroom.captions import closing
 
 seeds = st.integers(0, 2**32)
 wordings = st.integers(0, len(WORDINGS) - 1)
+
+
+def event_of(seed: int) -> Event:
+    return sample_events(1, np.random.default_rng(seed))[0]
 
 
 @given(seeds, wordings)
@@ -39,6 +44,27 @@ def test_changing_one_attribute_changes_its_words_only(seed: int, attribute: str
     changed = sum(a != b for a, b in zip(before, after, strict=True))
     # A topic takes three words (a fire, fire engines), a crowd, a setting and a number with its noun two, the rest one.
     assert 1 <= changed <= {"topic": 3, "crowd": 2, "setting": 2, "count": 2}.get(attribute, 1)
+
+
+@pytest.mark.parametrize("opener", [*OPENERS, *GIVEAWAYS])
+def test_an_opener_adds_one_word(opener: str) -> None:
+    event = event_of(0)
+    assert caption(event, 2, opener).split()[0] == f"{opener}:"
+    assert len(caption(event, 2, opener).split()) == len(caption(event, 2).split()) + 1
+
+
+@given(st.integers(0, 40), seeds)
+def test_closing_words_are_as_many_as_asked_for(words: int, seed: int) -> None:
+    assert len(closing(words, np.random.default_rng(seed)).split()) == words
+
+
+@given(seeds, wordings)
+def test_every_named_entity_stands_once_in_the_caption(seed: int, wording: int) -> None:
+    event = event_of(seed)
+    text = caption(event, wording, "News", closing(9, np.random.default_rng(seed)))
+    assert {kind for _, kind in entities(event)} == {"PERSON", "GPE", "DATE", "CARDINAL"}
+    # Unfolded: a caption that begins with its number writes it with a capital letter.
+    assert all(text.casefold().count(name.casefold()) == 1 for name, _ in entities(event))
 
 
 @pytest.mark.parametrize("wording", [-1, len(WORDINGS), None])

@@ -29,7 +29,7 @@ def test_the_same_generator_state_gives_the_same_events() -> None:
     ("attribute", "value"), [("topic", "wedding"), ("count", 2), ("country", "Atlantis"), ("weather", "sunny"), ("weather", "snowy")]
 )
 def test_an_event_that_cannot_be_is_refused(attribute: str, value: object) -> None:
-    event = Event("flood", 3, "nurses", "few", "harbour", "Italy", "rainy", "night", datetime.date(2019, 7, 12))
+    event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 7, 12))
     with pytest.raises(ParameterError, match=str(value)):
         replace(event, **{attribute: value})
 

@@ -73,8 +73,7 @@ def load(name: str, **options: Any) -> Dataset:
 def card(name: str) -> Card:
     """Card of a data set: source, licence, citation, expected counts, what is not public."""
     module = _loader(name, {})
-    # The newsroom makes its card along with its events, so two of them are made.
-    found: Card = module.CARD if hasattr(module, "CARD") else module.load(events=2).card
+    found: Card = module.CARD if hasattr(module, "CARD") else module.card()
     return found
 
 
@@ -97,6 +96,8 @@ def _loader(name: str, options: dict[str, Any]) -> ModuleType:
         raise ParameterError(f"no data set is called {name!r}. There are: {', '.join(_MODULES)}.")
     module = importlib.import_module(f"verite.datasets.{_MODULES[name]}")
     known = inspect.signature(module.load).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        return module  # it checks its further options by itself
     for option in options:
         if option not in known:
             raise ParameterError(f"{name} has no option {option!r}. It has: {', '.join(known)}.")

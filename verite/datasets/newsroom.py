@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from verite.datasets.base import Dataset
+from verite.datasets.base import Card, Dataset
 
-__all__ = ["load", "needs"]
+__all__ = ["card", "load", "needs"]
 
 
-def needs(events: int = 200, seed: int = 0, image_dir: Path | None = None) -> tuple[str, ...]:
+def needs(events: int = 200, seed: int = 0, preset: str = "verite", **options: Any) -> tuple[str, ...]:
     """No file is read, whatever the options."""
     return ()
 
 
-def load(events: int = 200, seed: int = 0, image_dir: Path | None = None) -> Dataset:
-    """Make the world that :func:`verite.newsroom.make` describes."""
+def card(preset: str = "verite") -> Card:
+    """Card of a preset, with the balance of labels in two events."""
+    return load(events=2, preset=preset, encoder=None).card
+
+
+def load(
+    events: int = 200,
+    seed: int = 0,
+    preset: str = "verite",
+    image_dir: Path | None = None,
+    encoder: str | None = "newsroom",
+    **knobs: Any,
+) -> Dataset:
+    """Make the world that :func:`verite.newsroom.make` describes.
+
+    >>> load(events=1, preset="cosmos", encoder=None).pairs["label"].tolist()
+    ['true', 'misinformation']
+    """
     from verite.newsroom import make
 
-    return make(events=events, seed=seed, image_dir=image_dir)
+    return make(events=events, seed=seed, preset=preset, image_dir=image_dir, encoder=encoder, **knobs)

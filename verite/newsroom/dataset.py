@@ -1,10 +1,12 @@
-"""From events to a data set that is built as VERITE is."""
+"""From events to a data set: who shows what, who tells what, and which of it is wrong."""
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,29 +16,38 @@ from verite.datasets.base import Card, Dataset
 from verite.embeddings import Embeddings
 from verite.errors import ParameterError
 from verite.files import atomic_path
-from verite.newsroom.captions import WORDINGS, caption
-from verite.newsroom.draw import draw
-from verite.newsroom.features import ENCODER, encode_captions, encode_images
-from verite.newsroom.world import VISIBLE, Event, differences, sample_events, vary
-from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE, validate
+from verite.newsroom.captions import entities
+from verite.newsroom.desk import Post, Shown
+from verite.newsroom.desk import posts as posts_of
+from verite.newsroom.knobs import Preset, preset_named
+from verite.pairs import MISINFORMATION, TRUE, to_binary, validate
 
-__all__ = ["make"]
+if TYPE_CHECKING:
+    from verite.encoders import Encoder
 
-_CAPTION_CHANGES = (1, 2)
-"""How many visible attributes a false caption gets wrong."""
+__all__ = ["encoder_named", "make"]
 
-_IMAGE_CHANGES = (4, 6)
-"""In how many, its topic apart, an out-of-context image differs from its event: another occasion of the same kind."""
+EXTRA = ("method", "donor_id", "topic", "entities", "leaks")
+"""Columns behind those of every pair table."""
+
+_SPLITS = (("train", 0.8), ("validation", 0.9), ("test", 1.0))
 
 
-def make(events: int = 200, seed: int = 0, image_dir: str | os.PathLike[str] | None = None) -> Dataset:
-    """Make a data set of synthetic pairs with the balance of VERITE (paper, section 3.2).
+def make(
+    events: int = 200,
+    seed: int = 0,
+    preset: str = "verite",
+    image_dir: str | os.PathLike[str] | None = None,
+    encoder: str | None = "newsroom",
+    **knobs: Any,
+) -> Dataset:
+    """Make a data set of synthetic pairs.
 
-    Each event gives a true image and a true caption, a false caption that gets one or two visible attributes wrong,
-    and an out-of-context image that shows another occasion of the same topic. They make three pairs: true image with
-    true caption (true), true image with false caption (miscaptioned), out-of-context image with true caption
-    (out-of-context). False captions and out-of-context images are distributed as the true ones are, see
-    :mod:`verite.newsroom.world`: what a detector gains over chance it gains from image and caption together.
+    Each event has a true image and a true caption, a false caption that gets one or two visible attributes wrong, and
+    an out-of-context image that shows another occasion. They make up to three pairs: true image with true caption
+    (true), true image with false caption (miscaptioned), out-of-context image with true caption (out-of-context).
+    With all knobs at zero, false captions and out-of-context images are distributed as the true ones are, see
+    :mod:`verite.newsroom.world`: what a detector then gains over chance it gains from image and caption together.
 
     Parameters
     ----------
@@ -44,84 +55,100 @@ def make(events: int = 200, seed: int = 0, image_dir: str | os.PathLike[str] | N
         Number of events, 1 or more. The first events of a larger data set are those of a smaller one.
     seed
         0 or more; the same seed gives the same pairs, pixels and vectors.
+    preset
+        One of :data:`verite.newsroom.PRESETS`: which pairs an event makes, and where the knobs stand.
     image_dir
         Folder to write the images to, as PNG, one at a time and all or nothing. Without it no file is written and
         ``image_path`` is empty.
+    encoder
+        Name for :meth:`verite.encoders.Encoder.load`. ``"newsroom"`` is a small CLIP that is trained at its first use;
+        None makes no vectors.
+    knobs
+        Knobs to turn, see :class:`verite.newsroom.Knobs`.
 
     Returns
     -------
     Dataset
-        ``3 * events`` pairs whose group is the event, with vectors of 64 dimensions. ``method`` says which attributes
-        were changed, ``donor_id`` names the true pair that was changed.
+        Pairs whose group is the event (of one split, where pairs of an event stand in several). ``method`` says how a
+        pair was made misleading and which attributes were changed, ``donor_id`` names the true pair of the event,
+        ``topic`` and ``entities`` (JSON: names and their types) go with the caption, and ``leaks`` says whether pairs
+        of the same event stand in another split.
 
     Raises
     ------
     ParameterError
-        ``events`` or ``seed`` is not a whole number, or too small.
+        ``events`` or ``seed`` is not a whole number, or too small; a preset or knob is unknown or out of range.
     VeriteError
         ``image_dir`` cannot be written to.
 
-    >>> newsroom = make(events=3)
+    >>> newsroom = make(events=3, encoder=None)
     >>> newsroom.pairs["label"].value_counts().to_dict()
-    {'true': 3, 'miscaptioned': 3, 'out-of-context': 3}
-    >>> newsroom.tokens().shape
-    (9, 2, 64)
+    {'true': 3, 'out-of-context': 3, 'miscaptioned': 3}
+    >>> make(events=2, encoder=None, preset="vmu-twitter", posts_per_image=3).pairs["label"].tolist().count("misinformation")
+    6
     """
     events, seed = _whole("events", events, 1), _whole("seed", seed, 0)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
-    rows: list[dict[str, str]] = []
-    pictures: dict[str, Image.Image] = {}
-    captions: dict[str, str] = {}
+    chosen = preset_named(preset, knobs)
+    posts: list[Post] = []
+    shown: dict[str, Shown] = {}
     for number in range(events):
-        name = f"event-{seed}-{number:04d}"
-        event, false, other, wording = _tell(rng)
-        image, text = {True: f"{name}-image-a", False: f"{name}-image-b"}, {True: f"{name}-text-a", False: f"{name}-text-b"}
-        pictures |= {image[True]: draw(event), image[False]: draw(other)}
-        captions |= {text[True]: caption(event, wording), text[False]: caption(false, wording)}
-        rows += [
-            _row(name, TRUE, image[True], text[True], ()),
-            _row(name, MISCAPTIONED, image[True], text[False], differences(event, false)),
-            _row(name, OUT_OF_CONTEXT, image[False], text[True], differences(event, other)),
-        ]
+        for post in posts_of(number, seed, chosen):
+            posts.append(post)
+            shown.setdefault(post.image_id, post.shown)
+    pairs = _table(posts, chosen)
+    pictures = {image_id: one.picture() for image_id, one in shown.items()} if image_dir is not None or encoder is not None else {}
     paths = {} if image_dir is None else _save(pictures, Path(image_dir))
-    pairs = pd.DataFrame(rows)
-    pairs["caption"] = pairs["text_id"].map(captions)
     pairs["image_path"] = [paths.get(image_id, "") for image_id in pairs["image_id"]]
-    return Dataset(
-        name="newsroom",
-        pairs=validate(pairs, where="newsroom"),
-        card=_card(events),
-        images=Embeddings(pictures, encode_images(list(pictures.values())), encoder=ENCODER, where="newsroom images"),
-        texts=Embeddings(captions, encode_captions(list(captions.values())), encoder=ENCODER, where="newsroom texts"),
+    images, texts = (None, None) if encoder is None else _encode(pictures, pairs, encoder)
+    checked = validate(pairs, where=f"newsroom {preset}", extra=EXTRA)
+    counts = {str(label): int(count) for label, count in checked["label"].value_counts().items()}
+    return Dataset(name="newsroom", pairs=checked, card=_card(preset, chosen, counts), images=images, texts=texts)
+
+
+def _table(posts: list[Post], preset: Preset) -> pd.DataFrame:
+    single = preset.knobs.posts_per_image == 1
+    names = [f"{post.group}-{post.kind}" + ("" if single else f"-{post.number}") for post in posts]
+    true = [f"{post.group}-{TRUE}" + ("" if single else f"-{post.number}") for post in posts]
+    split = [next(name for name, end in _SPLITS if post.chances[0] < end) if preset.split else "" for post in posts]
+    table = pd.DataFrame(
+        {
+            "pair_id": names,
+            "image_id": [post.image_id for post in posts],
+            "text_id": [post.text_id for post in posts],
+            "caption": [post.caption for post in posts],
+            "label": [post.kind for post in posts],
+            "group": [post.group for post in posts],
+            "split": split,
+            "dataset": "newsroom",
+            "method": [post.method for post in posts],
+            "donor_id": ["" if post.kind == TRUE else donor for post, donor in zip(posts, true, strict=True)],
+            "topic": [post.told.topic for post in posts],
+            "entities": [json.dumps([] if post.shared else entities(post.told)) for post in posts],
+        }
     )
+    table["leaks"] = table.groupby("group")["split"].transform("nunique") > 1
+    if preset.split == "post":
+        table["group"] = table["split"] + ":" + table["group"]
+    if preset.binary:
+        noised = np.array([post.chances[1] for post in posts]) < preset.knobs.label_noise
+        labels = to_binary(table["label"])
+        table["label"] = np.where(noised, np.where(labels == TRUE, MISINFORMATION, TRUE), labels)
+    return table
 
 
-def _tell(rng: np.random.Generator) -> tuple[Event, Event, Event, int]:
-    """Draw an event, what a false caption makes of it, what an out-of-context image shows, and a wording for both captions."""
-    [event] = sample_events(1, rng)
-    wording = int(rng.integers(len(WORDINGS)))
-    false = vary(event, _choose(VISIBLE, _CAPTION_CHANGES, rng), rng)
-    other = vary(event, _choose([name for name in VISIBLE if name != "topic"], _IMAGE_CHANGES, rng), rng)
-    return event, false, replace(other, look=int(rng.integers(2**31))), wording
+def _encode(pictures: dict[str, Image.Image], pairs: pd.DataFrame, name: str) -> tuple[Embeddings, Embeddings]:
+    encoder = encoder_named(name)
+    captions = dict(zip(pairs["text_id"], pairs["caption"], strict=True))
+    images, texts = encoder.encode_images(pictures, normalise=True), encoder.encode_texts(captions, normalise=True)
+    return images.embeddings, texts.embeddings
 
 
-def _choose(names: list[str] | tuple[str, ...], bounds: tuple[int, int], rng: np.random.Generator) -> list[str]:
-    chosen: list[str] = rng.choice(names, rng.integers(bounds[0], bounds[1] + 1), replace=False).tolist()
-    return chosen
+@lru_cache(maxsize=2)
+def encoder_named(name: str) -> Encoder:
+    """Load an encoder once a process."""
+    from verite.encoders import Encoder
 
-
-def _row(name: str, label: str, image_id: str, text_id: str, changed: tuple[str, ...]) -> dict[str, str]:
-    return {
-        "pair_id": f"{name}-{label}",
-        "image_id": image_id,
-        "text_id": text_id,
-        "label": label,
-        "group": name,
-        "split": "",
-        "dataset": "newsroom",
-        "method": f"change {', '.join(changed)}" if changed else "",
-        "donor_id": f"{name}-{TRUE}" if changed else "",
-    }
+    return Encoder.load(name)
 
 
 def _save(pictures: dict[str, Image.Image], folder: Path) -> dict[str, str]:
@@ -132,19 +159,16 @@ def _save(pictures: dict[str, Image.Image], folder: Path) -> dict[str, str]:
     return {image_id: str(path) for image_id, path in paths.items()}
 
 
-def _card(events: int) -> Card:
+def _card(name: str, preset: Preset, counts: dict[str, int]) -> Card:
     return Card(
         name="newsroom",
-        title="Newsroom: a small world that was made up",
+        title=f"Newsroom ({name}): {preset.title}",
         source="drawn and written by verite.newsroom",
         licence="Apache-2.0",
         citation="",
-        expected={TRUE: events, OUT_OF_CONTEXT: events, MISCAPTIONED: events},
+        expected=counts,
         synthetic=True,
-        notes=(
-            "Neither image nor caption alone tells anything in it, which is what modality balancing is after. "
-            "It teaches, and is no evidence about real misinformation."
-        ),
+        notes="It was made up. It teaches, and is no evidence about real misinformation.",
     )
 
 

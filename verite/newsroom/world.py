@@ -16,13 +16,14 @@ import numpy as np
 
 from verite.errors import ParameterError
 
-__all__ = ["SEASONS", "VALUES", "VISIBLE", "Event", "alternatives", "differences", "sample_events", "vary"]
+__all__ = ["ENTITIES", "SEASONS", "VALUES", "VISIBLE", "Event", "alternatives", "differences", "sample_events", "vary"]
 
 VALUES: dict[str, tuple[str | int, ...]] = {
     "topic": ("protest", "flood", "fire", "match", "festival", "market"),
     "count": (1, 3, 5),
     "people": ("police", "nurses", "soldiers", "children", "builders"),
     "crowd": ("few", "dozens"),
+    "person": ("Amber", "Indigo", "Ivory", "Olive", "Ruby", "Violet"),
     "setting": ("city", "harbour", "mountain", "valley"),
     "country": ("France", "Germany", "Italy", "Japan", "Sweden", "Poland", "Switzerland", "Estonia"),
     "weather": ("clear", "rainy", "snowy", "foggy"),
@@ -35,6 +36,9 @@ SEASONS: dict[str, tuple[int, int, int]] = {"winter": (12, 1, 2), "spring": (3, 
 
 VISIBLE = (*VALUES, "season")
 """What an image shows of an event. Of its date an image shows the season; the day and the year never can be seen."""
+
+ENTITIES = ("person", "country")
+"""Visible attributes that are names. An image may hide them: a face can be turned away, a flag furled."""
 
 _YEARS = range(2012, 2024)
 
@@ -60,6 +64,8 @@ class Event:
         How many of the topic's things are there: 1, 3 or 5 boats, stalls.
     people, crowd
         Who is there, and whether few or dozens of them.
+    person
+        The mayor who visits, named after the colour of the coat.
     setting, country
         Where: the landscape, and the country that the flag shows.
     weather, time, date
@@ -72,7 +78,7 @@ class Event:
     ParameterError
         A value is unknown, or the weather does not occur in the date's season.
 
-    >>> event = Event("flood", 3, "nurses", "few", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
+    >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
     >>> event.season
     'spring'
     >>> replace(event, weather="foggy")
@@ -85,6 +91,7 @@ class Event:
     count: int
     people: str
     crowd: str
+    person: str
     setting: str
     country: str
     weather: str
