@@ -21,7 +21,7 @@ jupytext: {text_representation: {extension: .md, format_name: myst}}
 
 size: int = 3  # (from 1) how many rows
 source: str = "auto"  # {auto, newsroom} data to read
-share: float = 0.5  # a share
+share: float = 0.5  # (from 0 to 1) a share
 loud: bool = False  # whether to shout
 ```
 """

@@ -13,7 +13,7 @@ def test_parameters_come_from_the_parameters_cell(checkout):
     size, source, share, loud = open_notebook("small").parameters
     assert (size.name, size.kind, size.default, size.least, size.text) == ("size", "int", 3, 1.0, "how many rows")
     assert (source.kind, source.choices, source.text) == ("str", ("auto", "newsroom"), "data to read")
-    assert (share.kind, share.default) == ("float", 0.5)
+    assert (share.kind, share.default, share.least, share.most, share.text) == ("float", 0.5, 0.0, 1.0, "a share")
     assert (loud.kind, loud.default) == ("bool", False)
 
 
@@ -37,6 +37,8 @@ def test_an_unknown_parameter_stops_and_lists_what_exists(checkout):
         ("size", "0", "parameter size: expected at least 1, found 0"),
         ("source", "cosmos", "parameter source: expected one of auto, newsroom, found 'cosmos'"),
         ("share", "half", "parameter share: expected a number"),
+        ("share", "1.5", "parameter share: expected a value from 0 to 1, found 1.5"),
+        ("share", "-0.5", "parameter share: expected a value from 0 to 1, found -0.5"),
         ("share", "nan", "parameter share: expected a number below"),
         ("size", "99999999999999999999999", "parameter size: expected an integer below"),
         ("loud", "perhaps", "parameter loud: expected true or false"),

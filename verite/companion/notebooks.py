@@ -5,8 +5,9 @@ A parameter is one line of the cell tagged ``parameters``::
     folds: int = 5  # (from 3) groups are dealt into so many folds
     source: str = "auto"  # {auto, verite, newsroom} which data to read
 
-The annotation says how a value is parsed; choices in braces or a smallest value in brackets may stand before
-the help text. papermill reads the same lines, so a notebook runs under plain papermill too.
+The annotation says how a value is parsed. Choices in braces, or a smallest value in brackets and perhaps a largest
+one, ``(from 0 to 1)``, may stand before the help text. papermill reads the same lines, so a notebook runs under plain
+papermill too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from verite.files import atomic_path
 
 __all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook"]
 
-_RULE = re.compile(r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)\))\s*(?P<text>.*)$")
+_RULE = re.compile(r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)(?:\s+to\s+(?P<most>[-\d.]+))?\))\s*(?P<text>.*)$")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,16 @@ class Parameter:
     text: str
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float | None = None
+
+    @property
+    def limits(self) -> str:
+        """What values are allowed, in words; empty if all are."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.least is None:
+            return ""
+        return f"at least {self.least:g}" if self.most is None else f"a value from {self.least:g} to {self.most:g}"
 
     def parse(self, value: str) -> Any:
         """Turn a value from the command line into this parameter's type.
@@ -60,8 +71,8 @@ class Parameter:
             raise ParameterError(f"parameter {self.name}: expected {wanted} below 2**32, found {value!r}.")
         if self.choices and str(parsed) not in self.choices:
             raise ParameterError(f"parameter {self.name}: expected one of {', '.join(self.choices)}, found {value!r}.")
-        if self.least is not None and parsed < self.least:
-            raise ParameterError(f"parameter {self.name}: expected at least {self.least:g}, found {value}.")
+        if self.least is not None and not self.least <= parsed <= (self.most if self.most is not None else float("inf")):
+            raise ParameterError(f"parameter {self.name}: expected {self.limits}, found {value}.")
         return parsed
 
     def _parse(self, value: str, wanted: str) -> Any:
@@ -99,6 +110,11 @@ class Notebook:
         """Data sets that it may read, from its header."""
         return tuple(self.node.metadata.get("verite", {}).get("data", ()))
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is about a made-up world, by its header; its reference run is then no evidence, and says so."""
+        return bool(self.node.metadata.get("verite", {}).get("synthetic", False))
+
     def check(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Parse values from the command line.
 
@@ -124,8 +140,7 @@ class Notebook:
 
 def describe(parameter: Parameter) -> str:
     """One line for a listing."""
-    rule = f"one of {', '.join(parameter.choices)}; " if parameter.choices else ""
-    rule += f"at least {parameter.least:g}; " if parameter.least is not None else ""
+    rule = f"{parameter.limits}; " if parameter.limits else ""
     return f"  {parameter.name}: {parameter.kind} = {parameter.default!r}   {rule}{parameter.text}"
 
 
@@ -173,6 +188,7 @@ def _parameters(node: Any, path: Path) -> tuple[Parameter, ...]:
                 text=rule.group("text") if rule else one.help,
                 choices=tuple(part.strip() for part in rule.group("choices").split(",")) if rule and rule.group("choices") else (),
                 least=float(rule.group("least")) if rule and rule.group("least") else None,
+                most=float(rule.group("most")) if rule and rule.group("most") else None,
             )
         )
     return tuple(parameters)

@@ -7,7 +7,7 @@ import html
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from verite.companion.figures import COLOURS, Figure, Pictures, style
 from verite.companion.notebooks import Parameter, open_notebook
 from verite.companion.places import find_places, result_folder, run_folder
 from verite.companion.record import make_record
+from verite.companion.sliders import Sliders
 from verite.companion.tables import Table, compared
 from verite.errors import DataError, MissingDataError, name_some
 from verite.files import read_csv, read_text, sha256, write_csv, write_json
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
     from verite.datasets import Dataset
+    from verite.lab import World
 
 __all__ = ["RESULT_COLUMNS", "Page", "read_results"]
 
@@ -73,7 +75,7 @@ class Page:
         ]
         return Table(pd.DataFrame(rows).set_index("parameter"), f"Parameters of {self.name}")
 
-    def load(self, source: str, real: str, **options: Any) -> Dataset:
+    def load(self, source: str, real: str, *, newsroom: Mapping[str, Any] | None = None, **options: Any) -> Dataset:
         """Load what the page works on.
 
         Parameters
@@ -82,18 +84,24 @@ class Page:
             ``"auto"``: the real data where they are, else the newsroom. Or a name of a data set.
         real
             The real data set of this page.
+        newsroom
+            Further options for the newsroom alone: its preset, its knobs.
         options
-            For the real data set; the newsroom gets ``events`` and ``seed`` alone.
+            For the real data set; of these the newsroom gets ``events`` and ``seed`` alone.
         """
         name = source if source != "auto" else (real if datasets.available(real, **_without_sizes(options)) else "newsroom")
         chosen = {key: value for key, value in options.items() if (key in {"events", "seed"}) == (name == "newsroom")}
+        if name == "newsroom":
+            chosen |= newsroom or {}
         self.dataset = datasets.load(name, **chosen)
         self.uses(self.dataset)
         return self.dataset
 
     def uses(self, dataset: Dataset) -> Dataset:
-        """Note in the record that a data set's files were read, besides those of :meth:`load`."""
+        """Note in the record which files a data set was read from and what encoded it, besides those of :meth:`load`."""
         self._data.update(dataset.files)
+        if dataset.images is not None and (digest := dataset.images.about.get("digest")):
+            self._data[f"weights of {dataset.images.encoder.partition('@')[0]}"] = digest
         return dataset
 
     def source_note(self) -> Note:
@@ -177,6 +185,29 @@ class Page:
     def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> Figure:
         """Show a figure; ``alt`` says what there is to see."""
         return Figure(figure, alt, caption)
+
+    def sliders(self, worlds: Sequence[World]) -> Sliders | Note:
+        """Show the figures of a grid of newsrooms, of this run or else of the reference run, behind sliders."""
+        states = []
+        made = set()
+        for world in worlds:
+            own = self.results(world.setting)
+            table = own if len(own) else self.reference(world.setting)
+            if table is None:
+                return Note("The figures behind the sliders are not there yet: verite reference bias-lab measures them.", "no figures")
+            made.add("this build" if len(own) else "the reference run")
+            rows = table[table["row"] == f"{world.value:g}"]
+            ends = {row["column"]: [round(row[name], 2) for name in ("value", "low", "high")] for _, row in rows.iterrows()}
+            states.append(
+                {
+                    "knob": world.knob,
+                    "value": world.value,
+                    "balanced": world.balanced,
+                    "asymmetric": bool(world.asymmetric),
+                    "accuracy": ends,
+                }
+            )
+        return Sliders(states, 50.0, f"Newsroom, synthetic; figures of {' and of '.join(sorted(made))}.")
 
     def finish(self) -> Provenance:
         """Write ``results.csv`` and ``record.json`` beside the notebook's output, and show the record."""
@@ -277,7 +308,8 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def _meaning(parameter: Parameter) -> str:
     allowed = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
-    allowed += f" At least {parameter.least:g}." if parameter.least is not None else ""
+    if not parameter.choices and parameter.limits:
+        allowed = f" {parameter.limits[:1].upper()}{parameter.limits[1:]}."
     text = parameter.text[:1].upper() + parameter.text[1:]
     return f"{text}.{allowed}"
 

@@ -5,6 +5,7 @@ from verite.evaluation.bias import cohens_d, delta_percent
 from verite.evaluation.ceilings import Ceiling, unimodal_ceiling
 from verite.evaluation.intervals import Interval, PairedTest, grouped_bootstrap, paired_test
 from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
+from verite.evaluation.retrieval import recall_at
 from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_probe
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "length_probe",
     "paired_test",
     "protocol_named",
+    "recall_at",
     "score",
     "similarity_threshold",
     "tfidf_probe",
