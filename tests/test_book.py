@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from verite.companion.book import build_book, read_record
+from verite.companion.notebooks import open_notebook
 from verite.companion.page import read_results
 from verite.companion.places import find_places
 from verite.files import sha256
@@ -96,6 +97,27 @@ def test_measuring_bias_gives_table_7_from_tables_4_and_5(results):
     assert found["Table 7", "VERITE", "image+text vs image: d"] == pytest.approx(-10.41, abs=0.005)
 
 
+def test_the_bias_lab_finds_single_modalities_at_chance_and_both_above_with_all_knobs_at_rest(results):
+    found = results("bias-lab").xs(("as set", "accuracy"), level=("table", "column"))
+    for what in ("text", "image"):
+        assert found.loc[what, "low"] < 50 < found.loc[what, "high"]
+        assert found.loc[what, "high"] < found.loc["image+text", "low"]
+
+
+def test_the_bias_lab_sees_text_climb_with_giveaways_until_it_leads(results):
+    found = results("bias-lab").loc["giveaway_rate, not balanced"]["value"].unstack("column")
+    text = found["text"].loc[["0", "0.25", "0.5", "0.75", "1"]]
+    assert text.is_monotonic_increasing
+    assert text["0"] < 55
+    assert text["1"] > found.loc["1", "image+text"] - 2
+
+
+def test_the_newsrooms_encoder_finds_captions_of_events_it_never_saw(results):
+    found = results("bias-lab").loc["recall"]["value"].unstack("column")
+    assert found["recall at 1"].min() > 60
+    assert found["recall at 5"].min() > 90
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)
@@ -172,15 +194,18 @@ def test_the_status_page_lists_every_chapter(book):
         assert f"{name}.html" in text
 
 
-def test_committed_reference_results_hold_aggregates_of_real_data_only():
+def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():
     paths = list(find_places().reference.glob("*.csv"))
-    assert {path.stem for path in paths} == {"building-verite", "detector-on-verite"}
+    assert {path.stem for path in paths} == {"bias-lab", "building-verite", "detector-on-verite"}
     for path in paths:
         found = read_results(path)
-        assert "newsroom" not in set(found["source"]), path
         record = json.loads(path.with_suffix(".json").read_text())
         assert record["results"]["results.csv"] == sha256(path)
-        assert record["data"]
+        if open_notebook(path.stem).synthetic:
+            assert set(found["source"]) == {"newsroom"}
+        else:
+            assert "newsroom" not in set(found["source"]), path
+            assert record["data"]
 
 
 @pytest.fixture(scope="module")
@@ -238,4 +263,36 @@ def test_a_page_is_whole_in_the_browser(browser, address, page, scheme, width):
     )
     body = tab.evaluate("getComputedStyle(document.querySelector('.bd-article p') || document.body).color")
     assert set(tab.evaluate(ink, ".verite-figure svg text, .verite-table td, .verite-note")) <= {body}
+    context.close()
+
+
+def test_the_sliders_show_the_figures_that_were_asked_for_without_a_request(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    tab = context.new_page()
+    tab.goto(f"{address}notebooks/executed/bias-lab.html", wait_until="networkidle")
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    states = json.loads(tab.locator(".verite-sliders").get_attribute("data-figures"))["states"]
+
+    def shown():
+        return tab.locator(".verite-bar-text").all_text_contents()
+
+    def expected(**wanted):
+        [state] = [each for each in states if all(each[name] == value for name, value in wanted.items())]
+        return ["{:.1f} [{:.1f}, {:.1f}]".format(*state["accuracy"][what]) for what in ("text", "image", "image+text")]
+
+    setting = {"knob": "giveaway_rate", "balanced": True, "asymmetric": False}
+    assert shown() == expected(**setting, value=0)
+    tab.get_by_label("Value").focus()
+    for _ in range(4):
+        tab.keyboard.press("ArrowRight")
+    assert shown() == expected(**setting, value=1)
+    tab.get_by_label("modality balancing").uncheck()
+    tab.get_by_label("half of all events").check()
+    assert shown() == expected(knob="giveaway_rate", balanced=False, asymmetric=True, value=1)
+    assert "text alone: ahead of image+text" in tab.locator(".verite-verdict").text_content()
+    tab.get_by_label("Knob").select_option("asymmetric_rate")
+    assert tab.get_by_label("half of all events").is_disabled()
+    assert shown() == expected(knob="asymmetric_rate", balanced=False, asymmetric=False, value=1)
+    assert asked == []
     context.close()
