@@ -7,6 +7,7 @@ import html
 import json
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,8 @@ class Page:
     def __init__(self, name: str, variables: Mapping[str, Any]) -> None:
         self.name = name
         self.folder = run_folder(name)
+        # open_clip's libraries ask for a progress bar of widgets, and complain on the page that there is none.
+        warnings.filterwarnings("ignore", message="IProgress not found")
         self._notebook = open_notebook(name)
         self.settings = {one.name: variables[one.name] for one in self._notebook.parameters}
         self._started, self._clock = datetime.datetime.now(datetime.UTC), time.monotonic()
