@@ -91,6 +91,8 @@ def test_the_data_commands_say_where_what_and_how(tmp_path):
     status = verite("data", "status", VERITE_DATA=home).stdout
     assert "verite/VERITE.csv" in status
     assert "not there" in status
+    assert "Fetch it with: verite data fetch verite" in status
+    assert "https://docs.google.com/forms" in status
 
 
 def test_the_newsrooms_encoder_can_be_trained_again_without_a_table(monkeypatch, capsys, tmp_path):

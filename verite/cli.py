@@ -182,8 +182,11 @@ def data_status() -> None:
     """Say which files are there, and whether they are what the publisher offers."""
     from verite import datasets
 
-    for one in datasets.status():
+    found = list(datasets.status())
+    for one in found:
         print(f"{one.dataset:16} {one.path:60} {f'{one.bytes:>11,} bytes' if one.present else 'not there':>17}  verified: {one.verified}")
+    for name in dict.fromkeys(one.dataset for one in found if not one.present):
+        print(f"\n{name} is not whole here. {datasets.instructions(name)}")
 
 
 @data.command("fetch")
