@@ -283,16 +283,16 @@ def test_the_sliders_show_the_figures_that_were_asked_for_without_a_request(brow
 
     setting = {"knob": "giveaway_rate", "balanced": True, "asymmetric": False}
     assert shown() == expected(**setting, value=0)
-    tab.get_by_label("Value").focus()
+    tab.get_by_role("slider").focus()
     for _ in range(4):
         tab.keyboard.press("ArrowRight")
     assert shown() == expected(**setting, value=1)
-    tab.get_by_label("modality balancing").uncheck()
-    tab.get_by_label("half of all events").check()
+    tab.get_by_role("checkbox", name="modality balancing").uncheck()
+    tab.get_by_role("checkbox", name="half of all events").check()
     assert shown() == expected(knob="giveaway_rate", balanced=False, asymmetric=True, value=1)
-    assert "text alone: ahead of image+text" in tab.locator(".verite-verdict").text_content()
-    tab.get_by_label("Knob").select_option("asymmetric_rate")
-    assert tab.get_by_label("half of all events").is_disabled()
+    assert "text alone: higher than image+text" in tab.locator(".verite-verdict").text_content()
+    tab.get_by_role("combobox", name="Knob").select_option("asymmetric_rate")
+    assert tab.get_by_role("checkbox", name="half of all events").is_disabled()
     assert shown() == expected(knob="asymmetric_rate", balanced=False, asymmetric=False, value=1)
     assert asked == []
     context.close()

@@ -67,8 +67,8 @@ function start(root, number) {
     const both = state.accuracy["image+text"][0];
     const ahead = ["text", "image"].filter((what) => state.accuracy[what][0] > both);
     verdict.textContent = ahead.length
-      ? `${ahead.join(" and ")} alone: ahead of image+text here.`
-      : `image+text is ahead of either modality alone here.`;
+      ? `${ahead.join(" and ")} alone: higher than image+text here.`
+      : `image+text is higher than either modality alone here.`;
   }
   for (const control of [knob, slider, balanced, asymmetric]) control.addEventListener("input", update);
   update();

@@ -190,15 +190,15 @@ class Page:
         return Figure(figure, alt, caption)
 
     def sliders(self, worlds: Sequence[World]) -> Sliders | Note:
-        """Show the figures of a grid of newsrooms, of this run or else of the reference run, behind sliders."""
+        """Show the figures of a grid of newsrooms behind sliders: those of the reference run, or else of this one."""
         states = []
         made = set()
         for world in worlds:
-            own = self.results(world.setting)
-            table = own if len(own) else self.reference(world.setting)
-            if table is None:
+            kept, own = self.reference(world.setting), self.results(world.setting)
+            table = own if kept is None else kept
+            if table.empty:
                 return Note("The figures behind the sliders are not there yet: verite reference bias-lab measures them.", "no figures")
-            made.add("this build" if len(own) else "the reference run")
+            made.add("this build" if kept is None else "the reference run")
             rows = table[table["row"] == f"{world.value:g}"]
             ends = {row["column"]: [round(row[name], 2) for name in ("value", "low", "high")] for _, row in rows.iterrows()}
             states.append(

@@ -23,7 +23,7 @@ from verite.files import read_text, require_file
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Loaded", "load_model", "weights_digest"]
+__all__ = ["Loaded", "load_model", "quiet", "weights_digest"]
 
 _SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
 
@@ -60,7 +60,7 @@ def load_model(name: str, pretrained: str | os.PathLike[str] | None) -> Loaded:
     if known:
         _download(name, tag, known)
     config = open_clip.get_model_config(name)
-    with _quiet(), _seeded():
+    with quiet(), _seeded():
         try:
             model = open_clip.create_model(
                 name,
@@ -161,7 +161,7 @@ def _download(name: str, tag: str, known: dict[str, Any]) -> None:
     from open_clip.pretrained import download_pretrained
 
     try:
-        with _quiet():
+        with quiet():
             download_pretrained(known)
     except Exception as error:  # the Hub's client raises many kinds, and they change
         hub = f"https://huggingface.co/{str(known['hf_hub']).rstrip('/')}" if known.get("hf_hub") else ""
@@ -178,7 +178,7 @@ def _plain_truncation(config: dict[str, Any]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep log lines and warnings of open_clip and torch off the screen: what matters of them is an error here."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)

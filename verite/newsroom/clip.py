@@ -28,6 +28,7 @@ import numpy as np
 import platformdirs
 
 from verite.blocks import content_key
+from verite.encoders.weights import quiet
 from verite.files import atomic_path, read_text
 from verite.newsroom.captions import GIVEAWAYS, HOUSE_STYLE, OPENERS, WORDINGS, caption, closing
 from verite.newsroom.draw import draw
@@ -105,7 +106,8 @@ def train(path: Path, recipe: Recipe | None = None) -> Path:
     pictures, tokens = _lessons(chosen)
     with _one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(chosen.seed)
-        model = open_clip.create_model(NAME, load_weights=False).train()
+        with quiet():  # it would warn that it has no weights yet
+            model = open_clip.create_model(NAME, load_weights=False).train()
         mean, std = (torch.tensor(each).view(1, 3, 1, 1) for each in (model.visual.image_mean, model.visual.image_std))
         optimiser = torch.optim.AdamW(_groups(model, chosen.weight_decay), lr=chosen.learning_rate, betas=(0.9, 0.98), fused=True)
         steps = chosen.epochs * (chosen.families // chosen.batch_families)
