@@ -6,8 +6,8 @@ it, tokenise its caption, encode it at the full 77 tokens. The package encodes e
 batches, decodes in threads, and cuts captions after the longest of a batch.
 
 Printed are pairs per second and their ratios; how far vectors of length 1 differ; and each way's peak memory, in a
-process of its own, model and libraries included. Autocast is worth its name on processors with matrix units (AMX) and
-on GPUs; other processors multiply halves no faster than float32, and the ratio is then near float32's.
+process of its own, model and libraries included. Autocast computes in bfloat16 on processors with matrix units (AMX)
+and on GPUs; other processors multiply halves no faster, so they stay with float32 and both ratios are one.
 
 Run: python benchmarks/encoding.py [--pairs 1001] [--rounds 3] [--device cpu] [--threads 0]
 """

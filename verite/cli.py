@@ -132,7 +132,7 @@ def encode_command(
     out: Annotated[Path | None, typer.Option(help="Folder for the vectors and the ledger.", show_default=False)] = None,
     images_from: Annotated[Path | None, typer.Option(help="Folder of the images, if not the table's.", show_default=False)] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images or captions that go through the model together.")] = 64,
-    autocast: Annotated[bool, typer.Option("--autocast", help="Compute in half precision.")] = False,
+    autocast: Annotated[bool, typer.Option("--autocast", help="Compute in bfloat16 where that is faster.")] = False,
     normalise: Annotated[bool, typer.Option(help="Give vectors length 1.")] = True,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     train_newsroom: Annotated[bool, typer.Option("--train-newsroom", help="Train the newsroom's encoder again.")] = False,

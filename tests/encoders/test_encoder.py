@@ -247,23 +247,17 @@ def test_a_batch_of_nothing_is_refused(tiny: Encoder, pictures: dict[str, Path])
         tiny.encode_texts({"a": "A boat."}, normalise=True, shard_size=-1)
 
 
-def test_halves_that_overflow_are_computed_again_in_full(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiny, "_precision", lambda autocast: torch.float16 if autocast else torch.float32)
-
-    class Overflowing:
-        text_pool_type, positional_embedding, attn_mask = "argmax", tiny.model.positional_embedding, tiny.model.attn_mask
-
-        def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
-            return torch.full((len(tokens), 16), torch.inf, dtype=torch.float16)
-
-    monkeypatch.setitem(tiny.__dict__, "_half", Overflowing())
-    full, half = (tiny.encode_texts(captions(3), normalise=True, autocast=flag).embeddings for flag in (False, True))
-    np.testing.assert_array_equal(full.matrix, half.matrix)
+def test_a_processor_without_matrix_units_stays_with_float32(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    full, fast = (tiny.encode_texts(captions(3), normalise=True, autocast=flag).embeddings for flag in (False, True))
+    assert fast.about["precision"] == "float32"
+    np.testing.assert_array_equal(full.matrix, fast.matrix)
 
 
-def test_half_precision_is_near_and_says_so(tiny: Encoder, pictures: dict[str, Path]) -> None:
+def test_half_precision_is_near_and_says_so(tiny: Encoder, pictures: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
     full, half = (tiny.encode_images(pictures, normalise=True, autocast=flag).embeddings for flag in (False, True))
-    assert half.about["precision"] in ("float16", "bfloat16")
+    assert half.about["precision"] == "bfloat16"
     assert half.matrix.dtype == np.float32
     assert (full.matrix * half.matrix).sum(axis=1).min() > 0.999
     assert not np.array_equal(full.matrix, half.matrix)
@@ -432,6 +426,7 @@ def test_a_shard_is_done_again_where_its_images_or_what_is_made_of_them_changed(
     changed = tiny.encode_images(sources, normalise=True, directory=shards, shard_size=4).embeddings
     assert len(seen) == 4
     np.testing.assert_array_equal(changed.rows(["i0"]), changed.rows(["i3"]))
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
     for options in ({"normalise": False}, {"normalise": True, "autocast": True}):
         seen.clear()
         tiny.encode_images(sources, directory=shards, shard_size=4, **options)  # type: ignore[arg-type]
