@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
@@ -17,7 +18,7 @@ from verite.blocks import content_key, run_blocks
 from verite.datasets import load
 from verite.errors import ParameterError
 from verite.evaluation import grouped_bootstrap, paired_test
-from verite.newsroom import desk
+from verite.newsroom import dataset, desk
 from verite.newsroom import knobs as knobs_module
 from verite.newsroom.dataset import encoder_named
 from verite.newsroom.knobs import preset_named
@@ -173,8 +174,9 @@ def measure_all(
     """
     from verite import detector, training
 
-    # Trained here, not in every worker; and a newsroom that is drawn or encoded in another way is measured anew.
-    made_by = [encoder_named("newsroom").identity, *(inspect.getsource(module) for module in (detector, training, desk, knobs_module))]
+    # Trained here, not in every worker; and a newsroom that is made, encoded or measured in another way is measured anew.
+    modules = (sys.modules[__name__], dataset, desk, knobs_module, detector, training)
+    made_by = [encoder_named("newsroom").identity, *(inspect.getsource(module) for module in modules)]
     blocks: dict[str, tuple[Any, ...]] = {}
     order = []
     for preset, knobs, split_by in worlds:
