@@ -11,6 +11,7 @@ from different runs; the format cannot carry code.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -24,7 +25,7 @@ from safetensors.numpy import save_file
 from verite.errors import DataError, name_some
 from verite.files import atomic_path, require_file
 
-__all__ = ["Embeddings", "concatenate", "per_id", "read_npy"]
+__all__ = ["Embeddings", "concatenate", "mapped_file", "per_id", "read_npy", "release"]
 
 _FORMAT = "verite-embeddings-1"
 _BLOCK = 65_536  # rows looked at together: about 200 MB at 768 float32 dimensions
@@ -93,8 +94,8 @@ class Embeddings:
     def _position(self) -> pd.Index:
         return pd.Index(self.ids)
 
-    def rows(self, ids: Iterable[object]) -> np.ndarray:
-        """Vectors of ``ids``, in their order, as float32 of shape ``(len(ids), dimensions)``.
+    def positions(self, ids: Iterable[object]) -> np.ndarray:
+        """Row of the matrix for each of ``ids``.
 
         Raises
         ------
@@ -110,7 +111,17 @@ class Embeddings:
                 f"It holds {len(self):,} ids, such as {name_some(self.ids[:3])}. Encode the missing ones, "
                 "or use the table these were made from."
             )
-        return np.asarray(self.matrix[position], dtype=np.float32)
+        return np.asarray(position)
+
+    def rows(self, ids: Iterable[object]) -> np.ndarray:
+        """Vectors of ``ids``, in their order, as float32 of shape ``(len(ids), dimensions)``.
+
+        Raises
+        ------
+        DataError
+            An id has no vector here.
+        """
+        return np.asarray(self.matrix[self.positions(ids)], dtype=np.float32)
 
     def normalised(self) -> Embeddings:
         """The same vectors with length 1, as float32 in memory."""
@@ -192,6 +203,7 @@ class Embeddings:
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, len(self.matrix), _BLOCK):
             yield start, np.asarray(self.matrix[start : start + _BLOCK], dtype=np.float32)
+            release(self.matrix)
 
 
 def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
@@ -227,6 +239,23 @@ def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
     agreed = {key: value for key, value in first.about.items() if all(part.about.get(key) == value for part in listed)}
     ids = [key for part in listed for key in part.ids]
     return Embeddings(ids, np.concatenate([part.matrix for part in listed]), encoder=first.encoder, where=first.where, about=agreed)
+
+
+def mapped_file(matrix: np.ndarray) -> mmap.mmap | None:
+    """What a matrix is mapped from, if it is mapped as a whole.
+
+    >>> mapped_file(np.zeros((2, 3))) is None
+    True
+    """
+    base: object = matrix.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def release(matrix: np.ndarray) -> None:
+    """Give back the memory of what was read from a mapped file; it is read again when it is needed."""
+    mapped = mapped_file(matrix)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def read_npy(path: str | os.PathLike[str], rows: int | None = None, hint: str = "") -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,12 @@ from hypothesis.extra import numpy as hnp
 
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError
-from verite.synthesis import Neighbours, cosines, nearest
-from verite.synthesis.retrieval import DECIMALS, rounding_bound
+from verite.synthesis import Neighbours, blockwise, cosines, nearest, retrieval
+from verite.synthesis.screening import DECIMALS, Vectors, as_codes, int8_is_exact, rounding_bound, row_lengths, screen_int8, unit
+
+# Where products of whole numbers are not exact, the package does not use them, and there is nothing to test.
+SCREENS = ["float32", "int8"] if int8_is_exact() else ["float32"]
+by_each_screen = pytest.mark.parametrize("screen", SCREENS)
 
 
 def named(matrix: np.ndarray, prefix: str = "c", **options: str) -> Embeddings:
@@ -53,10 +56,11 @@ def matrices(rows: int) -> st.SearchStrategy[np.ndarray]:
 
 @given(
     matrices(6), matrices(12), st.integers(1, 4), st.integers(1, 3), st.integers(1, 5), st.booleans(), st.sampled_from([None, 0.5, 0.9]),
+    st.sampled_from(SCREENS),
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)
 def test_neighbours_are_those_of_brute_force_with_ties_in_the_order_of_ids(
-    Q: np.ndarray, C: np.ndarray, k: int, query_block: int, candidate_block: int, grouped: bool, highest: float | None
+    Q: np.ndarray, C: np.ndarray, k: int, query_block: int, candidate_block: int, grouped: bool, highest: float | None, screen: str
 ) -> None:
     queries, candidates = named(Q, "q"), named(C)
     groups = ([i % 3 for i in range(len(Q))], [i % 3 for i in range(len(C))]) if grouped else None
@@ -69,6 +73,7 @@ def test_neighbours_are_those_of_brute_force_with_ties_in_the_order_of_ids(
         highest=highest,
         query_block=query_block,
         candidate_block=candidate_block,
+        screen=screen,
     )
     assert_same(found, brute_force(queries, candidates, k, groups, highest))
 
@@ -103,30 +108,16 @@ def test_a_product_in_single_precision_stays_within_its_bound() -> None:
 CUTS = [{"query_block": 1}, {"candidate_block": 1}, {"query_block": 7, "candidate_block": 13}, {"candidate_block": 1000}]
 
 
+@by_each_screen
 @pytest.mark.parametrize("cut", CUTS)
-def test_results_are_the_same_bits_for_all_block_sizes(cut: dict[str, int]) -> None:
+def test_results_are_the_same_bits_for_all_block_sizes(cut: dict[str, int], screen: str) -> None:
     rng = np.random.default_rng(2)
     matrix = rng.normal(size=(150, 33)).astype(np.float32)
     matrix[75:] = matrix[:75]
     V = named(matrix)
-    whole, parts = nearest(V, V, 4), nearest(V, V, 4, **cut)
+    whole, parts = nearest(V, V, 4, screen="float32"), nearest(V, V, 4, screen=screen, **cut)
     assert whole.ids.tolist() == parts.ids.tolist()
     assert whole.similarities.tobytes() == parts.similarities.tobytes()
-
-
-def test_results_are_the_same_with_one_thread_and_two_and_with_an_executor() -> None:
-    V = named(np.random.default_rng(3).normal(size=(300, 64)).astype(np.float32))
-    threads = torch.get_num_threads()
-    try:
-        found = []
-        for count in (1, 2):
-            torch.set_num_threads(count)
-            found.append(nearest(V, V, 3))
-        with ThreadPoolExecutor(2) as executor:
-            found.append(nearest(V, V, 3, query_block=50, executor=executor))
-    finally:
-        torch.set_num_threads(threads)
-    assert len({(str(one.ids.tolist()), one.similarities.tobytes()) for one in found}) == 1
 
 
 def test_the_order_of_candidates_does_not_matter() -> None:
@@ -195,6 +186,87 @@ def test_a_candidate_named_twice_is_refused() -> None:
     V = named(np.eye(3, dtype=np.float32))
     with pytest.raises(DataError, match="c1 stands several times"):
         nearest(V, V, candidate_ids=["c1", "c0", "c1"])
+
+
+@by_each_screen
+def test_a_crowd_of_nearly_equal_candidates_is_told_apart(screen: str) -> None:
+    rng = np.random.default_rng(7)
+    crowd = rng.normal(size=(1, 64)) + 1e-3 * rng.normal(size=(4000, 64))  # more than a shortlist of the coarser screen may hold
+    candidates = named(np.vstack([crowd, rng.normal(size=(500, 64))]).astype(np.float32))
+    queries = named((crowd[:3] + 1e-2 * rng.normal(size=(3, 64))).astype(np.float32), "q")
+    exact = queries.normalised().matrix.astype(float) @ candidates.normalised().matrix.astype(float).T
+    found = nearest(queries, candidates, 2, screen=screen)
+    assert found.ids[:, 0].tolist() == [candidates.ids[i] for i in exact.argmax(axis=1)]
+
+
+@by_each_screen
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
+def test_a_dimension_that_outweighs_all_others_hides_no_neighbour(screen: str, size: float) -> None:
+    rng = np.random.default_rng(8)
+    matrices = [rng.normal(size=(count, 48)).astype(np.float32) for count in (40, 700)]
+    for matrix in matrices:
+        matrix[:, 5] = size * (10 + rng.normal(size=len(matrix)))
+        matrix[::7] *= 1e3
+    queries, candidates = named(matrices[0], "q"), named(matrices[1])
+    assert_same(nearest(queries, candidates, 3, screen=screen), brute_force(queries, candidates, 3, None, None))
+
+
+@by_each_screen
+def test_of_large_groups_no_candidate_of_ones_own_is_found(screen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    V = named(np.random.default_rng(9).normal(size=(300, 16)).astype(np.float32))
+    groups = [f"g{i % 3}" for i in range(300)]
+    few = nearest(V, V, 2, query_groups=groups, candidate_groups=groups, screen=screen)
+    monkeypatch.setattr(blockwise, "_MANY", 0)
+    many = nearest(V, V, 2, query_groups=groups, candidate_groups=groups, screen=screen)
+    assert few.ids.tolist() == many.ids.tolist()
+    assert all(int(key[1:]) % 3 != row % 3 for row, keys in enumerate(many.ids) for key in keys)
+
+
+@pytest.mark.skipif(not int8_is_exact(), reason="this processor does not multiply whole numbers exactly")
+def test_the_coarse_screen_leaves_few_candidates_and_never_the_wrong_ones() -> None:
+    rng = np.random.default_rng(10)
+    asked, offered = (rng.normal(size=(count, 768)).astype(np.float32) for count in (64, 5000))
+    Q, C = (Vectors(matrix, np.arange(len(matrix))) for matrix in (asked, offered))
+    codes = as_codes(C, row_lengths(offered), Q, block=1000)
+    found = screen_int8(unit(asked.copy(), row_lengths(asked)), codes, 1, highest=None, mask=lambda product, left, right: None)
+    exact = (asked / row_lengths(asked)[:, None]) @ (offered / row_lengths(offered)[:, None]).T
+    assert len(found.crowded) == 0
+    assert set(enumerate(exact.argmax(axis=1).tolist())) <= set(zip(found.rows.tolist(), found.columns.tolist(), strict=True))
+    assert len(found.rows) < 0.02 * exact.size
+
+
+@pytest.mark.skipif(not int8_is_exact(), reason="this processor does not multiply whole numbers exactly")
+def test_codes_are_never_further_from_what_they_stand_for_than_they_say() -> None:
+    rng = np.random.default_rng(11)
+    offered = (rng.normal(size=(1000, 40)) ** 3 + 0.5).astype(np.float32)
+    C = Vectors(offered, np.arange(1000))
+    codes = as_codes(C, row_lengths(offered), C, block=256)
+    exact = (offered.astype(float) / row_lengths(offered)[:, None] - codes.centre) / codes.stretch
+    blocks = np.arange(1000) // codes.block
+    written = codes.values[:1000] * codes.steps[blocks, None]
+    missed = np.linalg.norm(exact[codes.order] - written, axis=1)
+    assert (missed <= codes.errors[blocks]).all()
+    assert missed.max() > 0.9 * codes.errors.min()
+    assert (np.linalg.norm(exact[codes.order], axis=1) <= codes.lengths[blocks]).all()
+
+
+def test_a_screen_that_does_not_exist_is_refused() -> None:
+    V = named(np.eye(3, dtype=np.float32))
+    with pytest.raises(ParameterError, match="auto, int8, float32, found 'int4'"):
+        nearest(V, V, screen="int4")
+
+
+def test_int8_is_refused_where_products_are_not_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    V = named(np.eye(3, dtype=np.float32))
+    monkeypatch.setattr(retrieval, "int8_is_exact", lambda: False)
+    with pytest.raises(ParameterError, match="does not run on this cpu"):
+        nearest(V, V, screen="int8")
+
+
+def test_vectors_too_short_for_single_precision_are_refused() -> None:
+    V = named(np.eye(3, dtype=np.float32) * np.float32(1e-38))
+    with pytest.raises(DataError, match="length from 1e-30 to 1e30, found 1.0e-38"):
+        nearest(V, V)
 
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"query_block": 0}, {"candidate_block": -1}])

@@ -1,30 +1,38 @@
-"""Exact nearest neighbours by cosine, a block of queries against a block of candidates at a time.
+"""Exact nearest neighbours by cosine, a block of queries against all candidates at a time.
 
-A matrix product in single precision finds the few candidates that can be the nearest; only these are scored again in
-double precision. The product's rounding depends on the block's size, the threads and the device, but its error has a
-bound (:func:`rounding_bound`). Whatever lies within twice the bound of the best is scored again, so what comes out
-does not depend on any of them.
+A coarse product finds the few candidates that can be the nearest (:mod:`verite.synthesis.screening`); only these are
+scored in double precision (:mod:`verite.synthesis.blockwise`). How coarse depends on the processor, and rounding on
+blocks, threads and device, but the error has a bound. Whatever lies within it of the best is scored again, so what comes
+out does not depend on any of them.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import hashlib
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from verite.blocks import content_key, run_blocks
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
+from verite.synthesis.blockwise import Shared, Task, exact_cosines, search_block, share
+from verite.synthesis.screening import TILE, Vectors, as_codes, int8_is_exact, int8_is_faster, row_lengths
 
-__all__ = ["DECIMALS", "Neighbours", "Search", "cosines", "nearest", "rounding_bound"]
+__all__ = ["Neighbours", "Search", "cosines", "nearest"]
 
-DECIMALS = 12
-"""Cosines are rounded to so many decimals; those that then agree are equal, and the smaller id comes first."""
-
-_CHUNK = 8192  # vectors scored again together: 50 MB a side at 768 dimensions
+SCREENS = ("auto", "int8", "float32")
+_CHUNK = 8192  # vectors read together: 25 MB at 768 dimensions
+_WORTH_CODES = 1024  # queries; for fewer, writing candidates as whole numbers takes longer than it saves
+_FEW = 32  # neighbours; for more, the bars of the coarser screen lie too low
+_VERSION = 1  # of what is kept in a directory; to be raised whenever results change
 
 
 class Neighbours(NamedTuple):
@@ -43,20 +51,6 @@ Search = Callable[..., Neighbours]
 """What makers search with: :func:`nearest`, or ``functools.partial(nearest, device="cuda")``, or one's own of the same shape."""
 
 
-class _Side(NamedTuple):
-    vectors: Embeddings
-    ids: np.ndarray
-    groups: np.ndarray | None  # whole numbers, equal where groups are
-    order: np.ndarray  # positions of the ids in their alphabetical order
-    ranks: np.ndarray  # place of each id in that order
-
-
-class _Best(NamedTuple):
-    rows: np.ndarray
-    scores: np.ndarray
-    ranks: np.ndarray
-
-
 def nearest(
     queries: Embeddings,
     candidates: Embeddings,
@@ -67,16 +61,20 @@ def nearest(
     query_groups: Iterable[str] | None = None,
     candidate_groups: Iterable[str] | None = None,
     highest: float | None = None,
-    query_block: int = 1024,
-    candidate_block: int = 16_384,
+    query_block: int = 4096,
+    candidate_block: int = 8192,
     device: str = "cpu",
+    screen: str = "auto",
     executor: concurrent.futures.Executor | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    progress: str = "",
 ) -> Neighbours:
     """Find the ``k`` candidates with the highest cosine for each query, exactly.
 
-    The cosine is that of the vectors as stored, computed in double precision and rounded to :data:`DECIMALS`. Ids and
-    similarities are the same for all block sizes, numbers of threads, devices and orders of candidates; candidates of
-    equal cosine come in the order of their ids. Only blocks are copied to memory, so both matrices may be larger.
+    The cosine is that of the vectors as stored, computed in double precision and rounded to twelve decimals. Ids and
+    similarities are the same for all block sizes, numbers of threads, processes, devices, screens and orders of
+    candidates; candidates of equal cosine come in the order of their ids. Only blocks are copied to memory, so both
+    matrices may be larger.
 
     Parameters
     ----------
@@ -92,20 +90,34 @@ def nearest(
         The group of each query and candidate, in the order of the ids: a query never finds a candidate of its own group.
     highest
         Find only candidates whose cosine is at most this.
-    query_block, candidate_block
-        Rows of a block, 1 or more. Memory is about ``query_block`` times ``candidate_block`` times nine bytes.
+    query_block
+        Queries of a block: what an executor runs at once, and what is kept when a search is stopped.
+    candidate_block
+        Candidates that are multiplied at once. Memory is about 6 kB for each of them.
     device
         Where torch multiplies.
+    screen
+        What the first product is made of: ``"int8"``, one byte for each number of a candidate, kept in memory;
+        ``"float32"``; or ``"auto"``, whichever this machine is faster with.
     executor
-        Where blocks of queries run; None runs them here, one after the other. Workers of another process each get a
-        copy of both matrices.
+        Where blocks of queries run; None runs them here, one after the other. Threads share both matrices. Others open
+        them from files: those that ``queries`` and ``candidates`` are mapped from, or else copies in ``directory``,
+        which workers on other machines must reach by the same path.
+    directory
+        Where finished blocks are kept, so that a search which was stopped goes on where it was; None keeps nothing.
+    progress
+        What the progress bar is called; empty shows none.
 
     Raises
     ------
     DataError
-        Widths or encoders differ; an id has no vector; a candidate is named twice; groups and ids differ in number.
+        Widths or encoders differ; an id has no vector; a candidate is named twice; groups and ids differ in number; a
+        vector's length is below 1e-30 or above 1e30.
     ParameterError
-        ``k`` or a block is below 1; there are groups on one side only; torch is set to multiply with less than single precision.
+        ``k`` or a block is below 1; there are groups on one side only; the screen is unknown, or int8 is asked for where
+        it does not run; torch is set to multiply with less than single precision.
+    RunError
+        A worker process died. Blocks that were finished are in ``directory``.
 
     >>> V = Embeddings(["a", "b", "c"], np.array([[1, 0], [3, 4], [4, 3]], dtype=np.float32), encoder="toy")
     >>> nearest(V, V, query_groups="abc", candidate_groups="abc")
@@ -118,6 +130,10 @@ def nearest(
     for name, value in (("k", k), ("query_block", query_block), ("candidate_block", candidate_block)):
         if value < 1:
             raise ParameterError(f"nearest: expected {name} of 1 or more, found {value}.")
+    if screen not in SCREENS:
+        raise ParameterError(f"nearest: expected a screen of {', '.join(SCREENS)}, found {screen!r}.")
+    if screen == "int8" and (device != "cpu" or not int8_is_exact()):
+        raise ParameterError(f"nearest: screen='int8' does not run on this {device}. Leave it at 'auto'.")
     _check_kin(queries, candidates)
     if (query_groups is None) != (candidate_groups is None):
         raise ParameterError("nearest: expected groups of queries and of candidates, found those of one side only. Give both or none.")
@@ -125,30 +141,30 @@ def nearest(
     offered = np.array(list(candidates.ids if candidate_ids is None else candidate_ids), dtype=object)
     if twice := sorted(set(offered[pd.Series(offered, dtype=object).duplicated()])):
         raise DataError(f"nearest: each candidate must be named once; {name_some(twice)} stands several times.")
-    codes: list[np.ndarray | None] = [None, None]
+    groups: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     if query_groups is not None and candidate_groups is not None:
         named = [list(query_groups), list(candidate_groups)]
         for what, names, ids in (("queries", named[0], asked), ("candidates", named[1], offered)):
             if len(names) != len(ids):
                 raise DataError(f"nearest: {len(names):,} groups beside {len(ids):,} {what}. Give one for each, in the order of the ids.")
         both = pd.factorize(np.array(named[0] + named[1], dtype=object))[0]
-        codes = [both[: len(asked)], both[len(asked) :]]
-    # Blocks are independent and come back in order: a version that keeps finished ones on the disk goes in between here.
-    work = partial(
-        _search_block,
-        _Side(queries, asked, codes[0], *_alphabetical(asked)),
-        _Side(candidates, offered, codes[1], *_alphabetical(offered)),
-        k=k,
-        highest=highest,
-        query_block=query_block,
-        candidate_block=candidate_block,
-        device=device,
-    )
-    starts = range(0, len(asked), query_block)
-    found = list((map if executor is None else executor.map)(work, starts))
-    if not found:
-        return Neighbours(np.empty((0, k), dtype=object), np.empty((0, k)))
-    return Neighbours(np.concatenate([block.ids for block in found]), np.concatenate([block.similarities for block in found]))
+        groups = both[: len(asked)], both[len(asked) :]
+    Q, C = Vectors(queries.matrix, queries.positions(asked)), Vectors(candidates.matrix, candidates.positions(offered))
+    if not len(Q) or not len(C):
+        return Neighbours(np.full((len(Q), k), "", dtype=object), np.full((len(Q), k), np.nan))
+    lengths = _lengths(C, candidates.where)
+    if not (Q.matrix is C.matrix and len(Q) == len(C)):
+        _lengths(Q, queries.where)
+    fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= _FEW and int8_is_faster()
+    task = Task(
+        Q, C, lengths, _ranks(offered), *groups,
+        codes=as_codes(C, lengths, Q, block=candidate_block) if screen == "int8" or (screen == "auto" and fast) else None,
+        k=k, highest=highest, query_block=query_block, candidate_block=candidate_block, device=device,
+    )  # fmt: skip
+    found = list(_run(task, executor, directory, progress))
+    columns = np.concatenate([block["columns"] for block in found])
+    similarities = np.concatenate([np.array(block["similarities"], dtype=np.float64) for block in found])
+    return Neighbours(np.where(columns < 0, "", offered[columns]), similarities)
 
 
 def cosines(first: Embeddings, first_ids: Iterable[str], second: Embeddings, second_ids: Iterable[str]) -> np.ndarray:
@@ -162,107 +178,55 @@ def cosines(first: Embeddings, first_ids: Iterable[str], second: Embeddings, sec
     a, b = list(first_ids), list(second_ids)
     if len(a) != len(b):
         raise DataError(f"cosines: {len(a):,} ids beside {len(b):,}. Give two of one length.")
-    parts = [_score(first.rows(a[start : start + _CHUNK]), second.rows(b[start : start + _CHUNK])) for start in range(0, len(a), _CHUNK)]
-    return np.concatenate([np.empty(0), *parts])
+    starts = range(0, len(a), _CHUNK)
+    return np.concatenate(
+        [np.empty(0), *(exact_cosines(first.rows(a[at : at + _CHUNK]), second.rows(b[at : at + _CHUNK])) for at in starts)]
+    )
 
 
-def rounding_bound(dimensions: int) -> float:
-    """How far a product of two unit vectors in single precision can be from their cosine, whatever the order of its sums.
+def _run(
+    task: Task, executor: concurrent.futures.Executor | None, directory: str | os.PathLike[str] | None, progress: str
+) -> Iterable[dict[str, Any]]:
+    """Results of all blocks, in order."""
+    starts = range(0, len(task.queries), task.query_block)
+    name = _name(task) if directory is not None else ""
+    home = None if directory is None else Path(directory) / name
+    with contextlib.ExitStack() as stack:
+        sent: Task | Shared = task
+        if executor is not None and not isinstance(executor, concurrent.futures.ThreadPoolExecutor):
+            if directory is not None:
+                Path(directory).mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="arrays-", dir=directory))
+            sent = share(task, Path(folder))
+        blocks = {f"{start:09d}": (sent, start) for start in starts}
+        return run_blocks(search_block, blocks, directory=home, executor=executor, progress=progress).values()
 
-    Normalised elements are off by a relative u = 2⁻²⁴ each, a sum of n products by n·u/(1 - n·u) of the sum of their
-    sizes, and that is at most 1 for unit vectors (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1).
-    A few more u stand for the comparisons themselves, and the last place of :data:`DECIMALS` for rounded cosines.
 
-    >>> f"{rounding_bound(768):.1e}"
-    '4.6e-05'
-    """
-    u = 2.0**-24
-    return (dimensions + 8) * u / (1 - (dimensions + 8) * u) + 10.0**-DECIMALS
+def _name(task: Task) -> str:
+    """Digest of all that the result depends on, and of nothing else: device, screen and candidate blocks do not matter."""
+    digest = hashlib.sha256()
+    for vectors in (task.queries, task.candidates):
+        for at in range(0, len(vectors), _CHUNK):
+            digest.update(vectors.read(slice(at, at + _CHUNK)).tobytes())
+    groups = [np.empty(0) if one is None else one for one in (task.query_groups, task.candidate_groups)]
+    return content_key(_VERSION, digest.hexdigest(), task.ranks, *groups, task.k, task.highest, task.query_block)
 
 
-def _search_block(
-    queries: _Side, candidates: _Side, start: int, *, k: int, highest: float | None, query_block: int, candidate_block: int, device: str
-) -> Neighbours:
-    import torch
-
-    if torch.get_float32_matmul_precision() != "highest":
-        raise ParameterError(
-            f"nearest: torch multiplies float32 with {torch.get_float32_matmul_precision()!r} precision, and would miss neighbours. "
-            "Call torch.set_float32_matmul_precision('highest') first."
+def _lengths(vectors: Vectors, where: str) -> np.ndarray:
+    starts = range(0, len(vectors), _CHUNK)
+    lengths = np.concatenate([row_lengths(vectors.read(slice(at, at + _CHUNK))) for at in starts])
+    if lengths.min() < 1e-30 or lengths.max() > 1e30:
+        raise DataError(
+            f"{where}: expected vectors with a length from 1e-30 to 1e30, found {lengths.min():.1e} to {lengths.max():.1e}. Normalise them."
         )
-    asked = queries.vectors.rows(queries.ids[start : start + query_block])
-    count, bound = len(asked), rounding_bound(queries.vectors.dimensions)
-    Q = torch.from_numpy(_unit(asked)).to(device)
-    rough = torch.full((count, k), -torch.inf, device=device)  # the k highest products so far
-    best = _Best(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
-    for left in range(0, len(candidates.ids), candidate_block):
-        right = min(left + candidate_block, len(candidates.ids))
-        offered = candidates.vectors.rows(candidates.ids[left:right])
-        product = Q @ torch.from_numpy(_unit(offered)).to(device).T  # (queries, candidates)
-        if queries.groups is not None and candidates.groups is not None:
-            own = queries.groups[start : start + query_block, None] == candidates.groups[None, left:right]
-            product.masked_fill_(torch.from_numpy(own).to(device), -torch.inf)
-        # Only what is allowed for sure may raise the bar; what may be allowed is scored again and decided then.
-        sure = product
-        if highest is not None:
-            sure = product.masked_fill(product > highest - bound, -torch.inf)
-            product.masked_fill_(product > highest + bound, -torch.inf)
-        rough = torch.cat([rough, sure.topk(min(k, right - left), dim=1)[0]], dim=1).topk(k, dim=1)[0]
-        bar = rough[:, -1:] - 2 * bound
-        rows, columns = ((product >= bar) & (product > -torch.inf)).nonzero(as_tuple=True)
-        best = _add(best, rows.cpu().numpy(), columns.cpu().numpy(), asked, offered, candidates.ranks[left:right], k, highest)
-    place = np.arange(len(best.rows)) - np.searchsorted(best.rows, best.rows)
-    ids = np.full((count, k), "", dtype=object)
-    similarities = np.full((count, k), np.nan)
-    ids[best.rows, place] = candidates.ids[candidates.order[best.ranks]]
-    similarities[best.rows, place] = best.scores
-    return Neighbours(ids, similarities)
+    return lengths
 
 
-def _add(
-    best: _Best,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    asked: np.ndarray,
-    offered: np.ndarray,
-    rank: np.ndarray,
-    k: int,
-    highest: float | None,
-) -> _Best:
-    """Score candidates in double precision and keep the best ``k`` of each row, in order."""
-    for at in range(0, len(rows), _CHUNK):
-        row, column = rows[at : at + _CHUNK], columns[at : at + _CHUNK]
-        score = _score(asked[row], offered[column])
-        allowed = np.ones(len(row), dtype=bool) if highest is None else score <= highest
-        row, score, ranks = row[allowed], score[allowed], rank[column[allowed]]
-        joined = _Best(*(np.concatenate([old, new]) for old, new in zip(best, (row, score, ranks), strict=True)))
-        order = np.lexsort((joined.ranks, -joined.scores, joined.rows))
-        joined = _Best(*(values[order] for values in joined))
-        kept = np.arange(len(order)) - np.searchsorted(joined.rows, joined.rows) < k
-        best = _Best(*(values[kept] for values in joined))
-    return best
-
-
-def _score(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosines of rows, the same for two rows whatever stands beside them.
-
-    A product of two float32 is exact in float64, and each row is summed by itself, so equal vectors score equally.
-    """
-    a, b = first.astype(np.float64), second.astype(np.float64)
-    length = np.sqrt((a * a).sum(axis=1)) * np.sqrt((b * b).sum(axis=1))
-    return np.asarray(np.round((a * b).sum(axis=1) / length, DECIMALS))
-
-
-def _alphabetical(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+def _ranks(ids: np.ndarray) -> np.ndarray:
+    """Place of each id in alphabetical order."""
     ranks = np.empty(len(ids), dtype=np.intp)
-    ranks[order] = np.arange(len(ids))
-    return order, ranks
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    wide = vectors.astype(np.float64)
-    return np.asarray(wide / np.sqrt((wide * wide).sum(axis=1, keepdims=True)), dtype=np.float32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return ranks
 
 
 def _check_kin(first: Embeddings, second: Embeddings) -> None:
