@@ -26,7 +26,7 @@ from verite.errors import DataError, ParameterError, name_some
 from verite.synthesis.blockwise import Shared, Task, exact_cosines, search_block, share
 from verite.synthesis.screening import TILE, Vectors, as_codes, int8_is_exact, int8_is_faster, row_lengths
 
-__all__ = ["Neighbours", "Search", "cosines", "nearest"]
+__all__ = ["Neighbours", "Search", "check_kin", "cosines", "digest", "group_codes", "nearest"]
 
 SCREENS = ("auto", "int8", "float32")
 _CHUNK = 8192  # vectors read together: 25 MB at 768 dimensions
@@ -134,21 +134,12 @@ def nearest(
         raise ParameterError(f"nearest: expected a screen of {', '.join(SCREENS)}, found {screen!r}.")
     if screen == "int8" and (device != "cpu" or not int8_is_exact()):
         raise ParameterError(f"nearest: screen='int8' does not run on this {device}. Leave it at 'auto'.")
-    _check_kin(queries, candidates)
-    if (query_groups is None) != (candidate_groups is None):
-        raise ParameterError("nearest: expected groups of queries and of candidates, found those of one side only. Give both or none.")
+    check_kin(queries, candidates)
     asked = np.array(list(queries.ids if query_ids is None else query_ids), dtype=object)
     offered = np.array(list(candidates.ids if candidate_ids is None else candidate_ids), dtype=object)
     if twice := sorted(set(offered[pd.Series(offered, dtype=object).duplicated()])):
         raise DataError(f"nearest: each candidate must be named once; {name_some(twice)} stands several times.")
-    groups: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
-    if query_groups is not None and candidate_groups is not None:
-        named = [list(query_groups), list(candidate_groups)]
-        for what, names, ids in (("queries", named[0], asked), ("candidates", named[1], offered)):
-            if len(names) != len(ids):
-                raise DataError(f"nearest: {len(names):,} groups beside {len(ids):,} {what}. Give one for each, in the order of the ids.")
-        both = pd.factorize(np.array(named[0] + named[1], dtype=object))[0]
-        groups = both[: len(asked)], both[len(asked) :]
+    groups = group_codes(asked, query_groups, offered, candidate_groups)
     Q, C = Vectors(queries.matrix, queries.positions(asked)), Vectors(candidates.matrix, candidates.positions(offered))
     if not len(Q) or not len(C):
         return Neighbours(np.full((len(Q), k), "", dtype=object), np.full((len(Q), k), np.nan))
@@ -157,7 +148,7 @@ def nearest(
         _lengths(Q, queries.where)
     fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= _FEW and int8_is_faster()
     task = Task(
-        Q, C, lengths, _ranks(offered), *groups,
+        Q, C, lengths, _ranks(offered), *(groups or (None, None)),
         codes=as_codes(C, lengths, Q, block=candidate_block) if screen == "int8" or (screen == "auto" and fast) else None,
         k=k, highest=highest, query_block=query_block, candidate_block=candidate_block, device=device,
     )  # fmt: skip
@@ -174,7 +165,7 @@ def cosines(first: Embeddings, first_ids: Iterable[str], second: Embeddings, sec
     >>> cosines(V, ["a", "a"], V, ["a", "b"])
     array([1. , 0.6])
     """
-    _check_kin(first, second)
+    check_kin(first, second)
     a, b = list(first_ids), list(second_ids)
     if len(a) != len(b):
         raise DataError(f"cosines: {len(a):,} ids beside {len(b):,}. Give two of one length.")
@@ -204,17 +195,21 @@ def _run(
 
 def _name(task: Task) -> str:
     """Digest of all that the result depends on, and of nothing else: device, screen and candidate blocks do not matter."""
-    digest = hashlib.sha256()
-    for vectors in (task.queries, task.candidates):
-        for at in range(0, len(vectors), _CHUNK):
-            digest.update(vectors.read(slice(at, at + _CHUNK)).tobytes())
     groups = [np.empty(0) if one is None else one for one in (task.query_groups, task.candidate_groups)]
-    return content_key(_VERSION, digest.hexdigest(), task.ranks, *groups, task.k, task.highest, task.query_block)
+    vectors = digest(task.queries), digest(task.candidates)
+    return content_key(_VERSION, *vectors, task.ranks, *groups, task.k, task.highest, task.query_block)
+
+
+def digest(vectors: Vectors) -> str:
+    """SHA-256 of vectors in their order."""
+    found = hashlib.sha256()
+    for block in vectors.blocks():
+        found.update(block.tobytes())
+    return found.hexdigest()
 
 
 def _lengths(vectors: Vectors, where: str) -> np.ndarray:
-    starts = range(0, len(vectors), _CHUNK)
-    lengths = np.concatenate([row_lengths(vectors.read(slice(at, at + _CHUNK))) for at in starts])
+    lengths = np.concatenate([row_lengths(block) for block in vectors.blocks()])
     if lengths.min() < 1e-30 or lengths.max() > 1e30:
         raise DataError(
             f"{where}: expected vectors with a length from 1e-30 to 1e30, found {lengths.min():.1e} to {lengths.max():.1e}. Normalise them."
@@ -229,7 +224,32 @@ def _ranks(ids: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _check_kin(first: Embeddings, second: Embeddings) -> None:
+def group_codes(
+    asked: np.ndarray, query_groups: Iterable[str] | None, offered: np.ndarray, candidate_groups: Iterable[str] | None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Whole numbers for groups, equal where groups are; None where there are none.
+
+    Raises
+    ------
+    ParameterError
+        There are groups on one side only.
+    DataError
+        Groups and ids differ in number.
+    """
+    if query_groups is None and candidate_groups is None:
+        return None
+    if query_groups is None or candidate_groups is None:
+        raise ParameterError("nearest: expected groups of queries and of candidates, found those of one side only. Give both or none.")
+    named = [list(query_groups), list(candidate_groups)]
+    for what, names, ids in (("queries", named[0], asked), ("candidates", named[1], offered)):
+        if len(names) != len(ids):
+            raise DataError(f"nearest: {len(names):,} groups beside {len(ids):,} {what}. Give one for each, in the order of the ids.")
+    codes = pd.factorize(np.array(named[0] + named[1], dtype=object))[0]
+    return codes[: len(asked)], codes[len(asked) :]
+
+
+def check_kin(first: Embeddings, second: Embeddings) -> None:
+    """Refuse vectors of different encoders or widths, with a DataError."""
     kin: Sequence[tuple[str, object, object]] = (
         ("dimensions", first.dimensions, second.dimensions),
         ("encoder", first.encoder, second.encoder),

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verite.embeddings import release
+
 if TYPE_CHECKING:
     import torch
 
@@ -39,6 +41,7 @@ TILE = 512
 _SEGMENT = 64  # neighbouring candidates of which at first only the best is looked at
 _LONGEST = 2048  # candidates; a longer shortlist costs more than a product in single precision
 _PIECE = 1024  # vectors written down at once: few enough for the caches
+_READ = 8192  # vectors read together: 25 MB at 768 dimensions
 _SAMPLE = 4096  # vectors that tell where the candidates lie
 _U = 2.0**-24  # unit roundoff of single precision
 
@@ -55,6 +58,12 @@ class Vectors(NamedTuple):
     def read(self, which: slice | np.ndarray) -> np.ndarray:
         """Copy of some of the rows, float32."""
         return np.asarray(self.matrix[self.rows[which]], dtype=np.float32)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """All rows in order, a few thousand at a time; what is mapped does not stay in memory."""
+        for start in range(0, len(self), _READ):
+            yield self.read(slice(start, start + _READ))
+            release(self.matrix)
 
 
 class Codes(NamedTuple):
@@ -198,6 +207,7 @@ def as_codes(candidates: Vectors, lengths: np.ndarray, queries: Vectors, *, bloc
         return unit(candidates.read(rows), lengths[rows]).div_(stretch).sub_(shift)
 
     largest = torch.cat(in_threads(lambda rows: x(rows).abs_().amax(dim=1), _parts(np.arange(count), _PIECE)))
+    release(candidates.matrix)
     order = largest.argsort(stable=True).numpy()
     values = torch.zeros((_segments(count), len(stretch)), dtype=torch.int8)
 
@@ -211,6 +221,7 @@ def as_codes(candidates: Vectors, lengths: np.ndarray, queries: Vectors, *, bloc
             numbers = (vectors / step).round_().clamp_(-127, 127)
             values[at : at + len(piece)] = numbers
             error = max(error, float(_above(vectors.sub_(numbers.mul_(step))).max()))
+        release(candidates.matrix)
         rounding = 8 * _U * (size + 2 * float(_above(shift[None])))
         return step, error + rounding, size + rounding
 
@@ -265,7 +276,10 @@ def int8_is_faster() -> bool:
         return False
     a, b = torch.ones((256, 768)), torch.ones((2048, 768))
     numbers = a.to(torch.int8), b.to(torch.int8)
-    return _seconds(lambda: torch._int_mm(numbers[0], numbers[1].T)) < _seconds(lambda: a @ b.T) / 1.5
+    ways = (lambda: torch._int_mm(numbers[0], numbers[1].T)), (lambda: a @ b.T)
+    # In one thread, as tiles are multiplied: two would wait for each other on a busy machine, and tell of that.
+    whole, single = in_threads(_seconds, ways)
+    return bool(whole < single / 1.5)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -281,7 +295,8 @@ def _above(vectors: torch.Tensor) -> torch.Tensor:
     """Upper bound of the length of each row: the sum is rounded, so it is made a little longer."""
     import torch
 
-    return torch.linalg.vector_norm(vectors, dim=1).double() * (1 + rounding_bound(vectors.shape[1]))
+    lengths: torch.Tensor = torch.linalg.vector_norm(vectors, dim=1).double()
+    return lengths * (1 + rounding_bound(vectors.shape[1]))
 
 
 def _whole(bars: torch.Tensor) -> torch.Tensor:
