@@ -9,7 +9,7 @@ from verite.blocks import process_pool
 from verite.detector import DetectorClassifier
 from verite.errors import DataError, ParameterError
 from verite.pairs import to_binary
-from verite.training import PAPER_GRID, cross_validate, grid_search
+from verite.training import PAPER_GRID, cross_validate, grid_search, train_and_test
 
 SMALL = DetectorClassifier(feedforward=16, learning_rate=1e-3, batch_size=32, epochs=2, device="cpu")
 GRID = ({"layers": 1}, {"layers": 2}, {"layers": 1, "heads": 4})
@@ -185,3 +185,45 @@ def test_an_empty_grid_is_an_error(tmp_path):
     train, validation = split()
     with pytest.raises(ParameterError, match="at least one grid point"):
         grid_search(SMALL, train, validation, grid=(), directory=tmp_path)
+
+
+def split_toy():
+    pairs, vectors = toy()
+    fold = pairs["group"].str[1:].astype(int) % 5
+    pairs["split"] = fold.map({0: "test", 1: "validation"}).fillna("train")
+    place = pd.Series(range(len(pairs)), index=pairs["pair_id"])
+    return pairs, lambda rows: vectors[place[rows["pair_id"]]]
+
+
+def test_tables_with_splits_are_predicted_on_their_test_rows_alone(monkeypatch):
+    pairs, tokens = split_toy()
+    seen = []
+    original = training._train_fold
+    monkeypatch.setattr(training, "_train_fold", lambda *a: seen.append(a[3]) or original(*a))
+    found = train_and_test(SMALL, {"a": pairs, "b": pairs.iloc[::-1]}, tokens, inputs=("text",), seeds=(0, 1))
+    tested = pairs[pairs["split"] == "test"]
+    assert found[(found["table"] == "a") & (found["seed"] == 0)]["pair_id"].tolist() == tested["pair_id"].tolist()
+    assert found[(found["table"] == "b") & (found["seed"] == 1)]["pair_id"].tolist() == tested["pair_id"].tolist()[::-1]
+    assert len(found) == 4 * len(tested)
+    for rows, table in zip(seen, (pairs, pairs, pairs.iloc[::-1], pairs.iloc[::-1]), strict=True):
+        assert {role: set(table["split"].iloc[at]) for role, at in rows.items()} == {role: {role} for role in rows}
+
+
+def test_binary_tables_train_on_balanced_rows_and_keep_the_tests(monkeypatch):
+    pairs, tokens = split_toy()
+    seen = []
+    original = training._train_fold
+    monkeypatch.setattr(training, "_train_fold", lambda *a: seen.append(a[3]) or original(*a))
+    found = train_and_test(SMALL, {"a": pairs}, tokens, inputs=("text",), seeds=(0,), binary=True)
+    labels = to_binary(pairs["label"])
+    for role in ("train", "validation"):
+        counts = pd.Series(labels[seen[0][role]]).value_counts()
+        assert counts["true"] == counts["misinformation"] > 0
+    assert set(found["prediction"]) <= {"true", "misinformation"}
+    assert set(found["label"]) == set(pairs["label"])
+
+
+def test_a_table_without_a_split_is_an_error():
+    pairs, tokens = split_toy()
+    with pytest.raises(DataError, match="mine: expected pairs of all three splits, found none of validation"):
+        train_and_test(SMALL, {"mine": pairs[pairs["split"] != "validation"]}, tokens, inputs=("text",), seeds=(0,))

@@ -13,7 +13,7 @@ import functools
 import inspect
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,10 @@ import torch
 from verite import detector
 from verite.blocks import content_key, run_blocks
 from verite.detector import DetectorClassifier
-from verite.errors import DataError, ParameterError
-from verite.pairs import downsample, grouped_folds, to_binary
+from verite.errors import DataError, ParameterError, name_some
+from verite.pairs import SPLITS, downsample, grouped_folds, to_binary
 
-__all__ = ["PAPER_GRID", "cross_validate", "grid_search"]
+__all__ = ["PAPER_GRID", "cross_validate", "grid_search", "train_and_test"]
 
 PAPER_GRID: tuple[dict[str, int], ...] = tuple(
     {"layers": layers, "feedforward": feedforward, "heads": heads}
@@ -151,16 +151,82 @@ def cross_validate(
     return pd.DataFrame(table[columns])
 
 
+def train_and_test(
+    base: DetectorClassifier,
+    tables: Mapping[str, pd.DataFrame],
+    tokens: Callable[[pd.DataFrame], np.ndarray],
+    *,
+    inputs: Sequence[str],
+    seeds: Sequence[int],
+    binary: bool = False,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    directory: str | os.PathLike[str] | None = None,
+    executor: concurrent.futures.Executor | None = None,
+    progress: str = "",
+) -> pd.DataFrame:
+    """Train on each table's training split, select on its validation split, and predict its test split.
+
+    Parameters
+    ----------
+    tables
+        Pair tables by name, each with rows of all three splits. The test rows may be of another data set than those
+        that train: that is how a detector trained on made pairs is tested on real ones.
+    tokens
+        What gives the vectors of a table's rows, ``(len(rows), 2, m)``, such as :meth:`verite.datasets.Dataset.tokens`.
+    seeds
+        Each decides weights and batches, and what is dropped to balance classes where ``binary`` is true.
+    inputs, binary, grid
+        As for :func:`cross_validate`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each table, input, seed and test pair: ``table``, ``inputs``, ``seed``, ``pair_id``, ``group``,
+        ``label``, ``prediction``, ``epoch``, ``point``.
+
+    Raises
+    ------
+    DataError
+        A table has no row of one of the splits.
+    """
+    blocks: dict[str, tuple[Any, ...]] = {}
+    places: list[tuple[str, str, int, str]] = []
+    for name, table in tables.items():
+        found = {split: np.flatnonzero(table["split"] == split) for split in SPLITS}
+        if empty := [split for split, rows in found.items() if len(rows) == 0]:
+            raise DataError(
+                f"{name}: expected pairs of all three splits, found none of {name_some(empty)}. Use grouped_split() to make them."
+            )
+        vectors, labels = tokens(table), table["label"].to_numpy(object)
+        for what, seed in itertools.product(inputs, seeds):
+            points = [{**base.get_params(), "inputs": what, "random_state": seed, "progress": False, **point} for point in grid]
+            rows = {**found, **(_balanced(table["label"], found, seed) if binary else {})}
+            key = content_key(vectors, labels, *rows.values(), [_without_placement(point) for point in points], binary, _code())
+            blocks[key] = (points, vectors, labels, rows, binary)
+            places.append((name, what, seed, key))
+    results = run_blocks(_train_fold, blocks, directory=directory, executor=executor, progress=progress)
+    parts = []
+    for name, what, seed, key in places:
+        result, tested = results[key], tables[name].loc[tables[name]["split"] == "test", ["pair_id", "group", "label"]]
+        told = {"prediction": result["prediction"], "epoch": result["epoch"], "point": str(grid[result["point"]])}
+        parts.append(tested.assign(table=name, inputs=what, seed=seed, **told))
+    columns = ["table", "inputs", "seed", "pair_id", "group", "label", "prediction", "epoch", "point"]
+    return pd.DataFrame(pd.concat(parts, ignore_index=True)[columns])
+
+
 def _roles(pairs: pd.DataFrame, held: Sequence[np.ndarray], fold: int, seed: int, binary: bool) -> dict[str, np.ndarray]:
     """Row positions that train, validate and test; balanced but for the test where classes are joined."""
     test, validation = held[fold], held[(fold + 1) % len(held)]
     train = np.setdiff1d(np.arange(len(pairs)), np.concatenate([test, validation]))
-    if binary:
-        labels = to_binary(pairs["label"])
-        train, validation = (
-            downsample(pd.DataFrame({"label": labels[rows], "row": rows}), seed)["row"].to_numpy() for rows in (train, validation)
-        )
-    return {"train": train, "validation": validation, "test": test}
+    rows = {"train": train, "validation": validation, "test": test}
+    return {**rows, **(_balanced(pairs["label"], rows, seed) if binary else {})}
+
+
+def _balanced(labels: pd.Series, rows: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
+    """Rows that train and validate, as many of either binary class."""
+    two = to_binary(labels.to_numpy(object))
+    tables = {role: pd.DataFrame({"label": two[rows[role]], "row": rows[role]}) for role in ("train", "validation")}
+    return {role: downsample(table, seed)["row"].to_numpy() for role, table in tables.items()}
 
 
 def _train_point(

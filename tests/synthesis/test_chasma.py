@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ def test_the_false_caption_is_the_argmax_over_the_pool_of_its_split(toy: Callabl
         assert row["similarity"] == pytest.approx(cosine.max(), abs=1e-6)
         assert row["by"] == by
     assert made_share(world.pairs, made) == 1
+
+
+def test_a_pool_of_the_same_data_set_gives_no_caption_of_the_pairs_own_group(toy: Callable[..., Any]) -> None:
+    world = toy(count=60, pool=60)
+    home = world.pairs["dataset"].iloc[0]
+    pairs = world.pairs.assign(split="train", group=[f"g{at % 6}" for at in range(60)])
+    for dataset, found in ((home, False), ("elsewhere", True)):
+        pool = world.pool.assign(dataset=dataset, split="train", group=[f"g{at % 6}" for at in range(60)])
+        false = false_rows(replace(world, pairs=pairs, pool=pool).make("CHASMA"))
+        donors = pool.set_index("pair_id")["group"][false["donor_id"]]
+        assert (false["group"].to_numpy() == donors.to_numpy()).any() == found
 
 
 def test_p_image_is_the_share_of_image_to_text(toy: Callable[..., Any]) -> None:

@@ -50,7 +50,8 @@ def chasma(
     argmax over C_F of cos(V, T_F) where p < ``p_image``, and else of cos(T, T_F), with p ~ U[0, 1] drawn for each pair
     (paper, section 3.3; there ``p_image`` is 0.5). The pool's split is kept: a caption of its training split
     stands in training pairs only. A caption that stands several times in the pool counts once, in the first of
-    train, validation, test; one that reads like a truthful caption of ``pairs`` does not count.
+    train, validation, test; one that reads like a truthful caption of ``pairs`` does not count. Where the pool is of
+    the pairs' own data set, a pair never gets a caption of its own group.
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def chasma(
                 )
             own = table.iloc[chosen]
             found = _pick(
-                vectors, own[side].to_numpy(), texts, own["text_id"].to_numpy(), pool_texts, candidates.to_numpy(), chances[chosen],
+                vectors, own[side].to_numpy(), _home(own), texts, own["text_id"].to_numpy(), pool_texts, candidates.to_numpy(),
+                _home(offered.loc[candidates]), chances[chosen],
                 exclude_near=exclude_near, top_k=top_k, band=band, search=search,
             )  # fmt: skip
             donor[chosen], similarity[chosen] = found
@@ -200,10 +202,12 @@ def _misleading(pool: pd.DataFrame, table: pd.DataFrame, clickbait: Callable[[st
 def _pick(
     vectors: Embeddings,
     ids: np.ndarray,
+    groups: np.ndarray,
     texts: Embeddings | None,
     text_ids: np.ndarray,
     pool_texts: Embeddings,
     candidates: np.ndarray,
+    candidate_groups: np.ndarray,
     chances: np.ndarray,
     *,
     exclude_near: float | None,
@@ -219,7 +223,10 @@ def _pick(
     depth = top_k if exclude_near is None else max(top_k, _DEPTH)
     while len(waiting):
         depth = min(depth, len(candidates))
-        found = search(vectors, pool_texts, depth, query_ids=ids[waiting], candidate_ids=candidates, highest=high)
+        found = search(
+            vectors, pool_texts, depth, query_ids=ids[waiting], candidate_ids=candidates, query_groups=groups[waiting],
+            candidate_groups=candidate_groups, highest=high,
+        )  # fmt: skip
         allowed = found.similarities >= low  # false for NaN: there is no such neighbour
         if exclude_near is not None and texts is not None:
             row, place = allowed.nonzero()
@@ -236,6 +243,11 @@ def _pick(
         similarity[waiting[taken]] = found.similarities[taken, place[taken]]
         waiting, depth = waiting[~done], depth * 4
     return donor, similarity
+
+
+def _home(rows: pd.DataFrame) -> np.ndarray:
+    """Group and data set of each row, for groups of two data sets have nothing in common."""
+    return (rows["dataset"] + "\n" + rows["group"]).to_numpy(dtype=object)
 
 
 def _splits_of(offered: pd.DataFrame) -> str:
