@@ -304,10 +304,14 @@ def test_instructions_tell_where_to_ask_for_what(data_home: Path) -> None:
     assert "verite data fetch verite" in download.instructions("verite")
     assert str(data_home / "vmu-twitter" / "images_available.txt") in download.instructions("vmu-twitter")
     assert "verite data fetch verite-evidence" in download.instructions("verite-evidence")
+    assert str(data_home / "visualnews" / "origin" / "data.json") in download.instructions("visualnews")
+    assert "download.sh" in download.instructions("newsclippings")
+    assert "verite data fetch meir" in download.instructions("meir")
 
 
 def test_an_unknown_data_set_is_an_error_that_lists_those_there_are() -> None:
-    with pytest.raises(ParameterError, match=r"'VERITE'. There are: verite, verite-evidence, vmu-twitter, cosmos, fakeddit, newsroom"):
+    known = "verite, verite-evidence, vmu-twitter, cosmos, fakeddit, visualnews, newsclippings, meir, newsroom"
+    with pytest.raises(ParameterError, match=rf"'VERITE'. There are: {known}"):
         download.fetch("VERITE")
 
 

@@ -16,7 +16,8 @@ ON_DISK = tuple(name for name in datasets.names() if name != "newsroom")
 
 
 def test_an_unknown_data_set_is_an_error_that_lists_those_there_are() -> None:
-    with pytest.raises(ParameterError, match=r"'VERITE'.*There are: verite, vmu-twitter, cosmos, fakeddit, newsroom"):
+    known = "verite, vmu-twitter, cosmos, fakeddit, visualnews, newsclippings, meir, newsroom"
+    with pytest.raises(ParameterError, match=rf"'VERITE'.*There are: {known}"):
         datasets.load("VERITE")
 
 
@@ -35,6 +36,7 @@ def test_an_unknown_option_is_an_error_that_lists_those_there_are() -> None:
         ("vmu-twitter", "seed", -1),
         ("cosmos", "caption", "caption3"),
         ("fakeddit", "caption", "text"),
+        ("newsclippings", "subset", "test"),
     ],
 )
 def test_an_unknown_value_is_an_error_that_names_option_and_value(name: str, option: str, value: object) -> None:
@@ -88,7 +90,8 @@ def test_naming_data_sets_loads_no_loader_and_nothing_heavy() -> None:
     code = (
         "import sys; from verite import datasets; datasets.names();"
         "print([m for m in sys.modules if m in ('torch', 'open_clip', 'matplotlib', 'pooch', 'requests')"
-        " or m.startswith('verite.datasets.') and m.endswith(('verite', 'twitter', 'cosmos', 'fakeddit', 'newsroom'))])"
+        " or m.startswith('verite.datasets.')"
+        " and m.endswith(('verite', 'twitter', 'cosmos', 'fakeddit', 'news', 'clippings', 'meir', 'newsroom'))])"
     )
     root = Path(datasets.__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 >>> from verite import datasets
 >>> datasets.names()
-('verite', 'vmu-twitter', 'cosmos', 'fakeddit', 'newsroom')
+('verite', 'vmu-twitter', 'cosmos', 'fakeddit', 'visualnews', 'newsclippings', 'meir', 'newsroom')
 >>> datasets.card("verite").expected["true"]
 338
 """
@@ -34,7 +34,16 @@ __all__ = [
     "status",
 ]
 
-_MODULES = {"verite": "verite", "vmu-twitter": "vmu_twitter", "cosmos": "cosmos", "fakeddit": "fakeddit", "newsroom": "newsroom"}
+_MODULES = {
+    "verite": "verite",
+    "vmu-twitter": "vmu_twitter",
+    "cosmos": "cosmos",
+    "fakeddit": "fakeddit",
+    "visualnews": "visualnews",
+    "newsclippings": "newsclippings",
+    "meir": "meir",
+    "newsroom": "newsroom",
+}
 
 
 def names() -> tuple[str, ...]:

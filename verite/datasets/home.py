@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import functools
 import itertools
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import platformdirs
@@ -21,7 +23,7 @@ from verite.datasets.registry import FILES
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, require_file, sha256
 
-__all__ = ["Reader", "choose", "first_of", "home", "read_table"]
+__all__ = ["Reader", "choose", "first_of", "home", "read_json", "read_table"]
 
 
 def home() -> Path:
@@ -144,6 +146,22 @@ def read_table(
     if not rows:
         raise DataError(f"{path}: expected rows under the header, found none. Fetch the file again.")
     return pd.DataFrame(rows, columns=list(place), index=pd.Index(numbers, name="line"), dtype="str"), tuple(malformed)
+
+
+def read_json(path: Path, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """Read a JSON file, with ``each`` object replaced by what it returns.
+
+    Raises
+    ------
+    DataError
+        Not UTF-8, or not JSON; the message names the line.
+    """
+    try:
+        return json.loads(read_text(path), object_hook=each)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path}, line {error.lineno}: expected JSON, found {error}. The file was cut or edited: fetch it again."
+        ) from error
 
 
 def choose(option: str, value: object, known: Iterable[str]) -> None:

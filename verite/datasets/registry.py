@@ -9,13 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["FILES", "DataFile"]
+__all__ = ["FILES", "NEWSCLIPPINGS", "DataFile"]
 
 _GITHUB = "https://raw.githubusercontent.com"
 _VERITE = f"{_GITHUB}/stevejpapad/image-text-verification/fee01f0d2e4d2a4fb918a0ab0e1dd2c48ed7067e/VERITE"
 _FIGMENTS = f"{_GITHUB}/stevejpapad/image-text-verification/0a8087c69dec6437eaa574c27d2da93c7687861d/FIGMENTS"
 _EVIDENCE = f"{_GITHUB}/stevejpapad/relevant-evidence-detection/493ed7eab9d42ffeebb5bda7f7101fe8c58f9dea/data/VERITE"
 _CORPUS = f"{_GITHUB}/MKLab-ITI/image-verification-corpus"
+
+
+_MEIR = f"{_GITHUB}/Ekraam/MEIR/ae470ec4bccb8843668b17a1b45799d5cead7ae7/dataset"
+
+NEWSCLIPPINGS = (
+    "merged_balanced",
+    "semantics_clip_text_text",
+    "semantics_clip_text_image",
+    "person_sbert_text_text",
+    "scene_resnet_place",
+)
+"""The publisher's subsets of NewsCLIPpings, by what images were found with."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,8 @@ class DataFile:
     size: int = 0
     """Bytes; 0 where not known."""
 
+
+_VISUALNEWS = DataFile("visualnews/origin/data.json")
 
 FILES: Mapping[str, tuple[DataFile, ...]] = {
     "verite": (
@@ -120,6 +134,20 @@ FILES: Mapping[str, tuple[DataFile, ...]] = {
         DataFile("fakeddit/multimodal_train.tsv"),
         DataFile("fakeddit/multimodal_validate.tsv"),
         DataFile("fakeddit/multimodal_test_public.tsv"),
+    ),
+    "visualnews": (_VISUALNEWS,),
+    "newsclippings": (
+        _VISUALNEWS,
+        *(DataFile(f"newsclippings/data/{subset}/{part}.json") for subset in NEWSCLIPPINGS for part in ("train", "val", "test")),
+        DataFile("newsclippings/context_newsclippings_test.json"),
+    ),
+    "meir": (
+        DataFile("meir/reference_dataset.json"),
+        DataFile("meir/manipulated_dataset.json"),
+        DataFile("meir/manipulation_log.json"),
+        DataFile("meir/manipulated_train_id.txt", f"{_MEIR}/manipulated_train_id.txt"),
+        DataFile("meir/manipulated_dev_id.txt", f"{_MEIR}/manipulated_dev_id.txt"),
+        DataFile("meir/manipulated_test_id.txt", f"{_MEIR}/manipulated_test_id.txt"),
     ),
 }
 """By the name to fetch them under. ``verite-evidence`` is fetched but not yet loaded by anything here."""

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 
@@ -26,7 +26,10 @@ ONTONOTES_TYPES = (
 """Types of entities; an entity is only ever swapped for one of its own type."""
 
 Source = str | Callable[[str], Iterable[tuple[str, str]]]
-"""Where entities come from: a column with JSON lists of [name, type], or a function of the caption that returns such pairs."""
+"""Where entities come from: a column with JSON lists of [name, type], or a function of the caption that returns such pairs.
+
+A function that also has a method ``many``, from captions to their lists in order, is asked for all captions at once.
+"""
 
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(^|[.!?]['\"”’)]*\s+)['\"“‘(]*$")
@@ -68,7 +71,7 @@ def read(pairs: pd.DataFrame, source: Source = "entities") -> list[list[Entity]]
     """
     if isinstance(source, str) and source not in pairs.columns:
         raise DataError(f"expected a column {source!r} with entities, found none. Name another column, or give a function of the caption.")
-    given = pairs[source] if isinstance(source, str) else map(source, pairs["caption"])
+    given = pairs[source] if isinstance(source, str) else getattr(source, "many", partial(map, source))(pairs["caption"])
     return [find(caption, _listed(cell, pair_id)) for caption, cell, pair_id in zip(pairs["caption"], given, pairs["pair_id"], strict=True)]
 
 
