@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from verite.errors import DataError, ParameterError, name_some
 
@@ -132,22 +134,16 @@ def merge_groups(*keys: Iterable[str]) -> np.ndarray:
     nameless = [row for row, value in enumerate(columns[0]) if value == ""]
     if nameless:
         raise DataError(f"merge_groups: the first key has no value in row {name_some(nameless)}. Put a key first that every row has.")
-    parent = list(range(len(columns[0])))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
+    rows, edges = np.arange(len(columns[0])), []
     for column in columns:
-        first: dict[str, int] = {}
-        for row, value in enumerate(column):
-            if value == "":
-                continue
-            a, b = root(first.setdefault(value, row)), root(row)
-            parent[max(a, b)] = min(a, b)
-    return np.array([columns[0][root(row)] for row in range(len(parent))], dtype=object)
+        values = np.array(column, dtype=object)
+        first = pd.Series(rows).groupby(pd.factorize(values)[0]).transform("first").to_numpy()
+        edges.append(np.stack([rows, first])[:, values != ""])
+    start, end = np.concatenate(edges, axis=1)
+    graph = coo_array((np.ones(len(start), dtype=bool), (start, end)), shape=(len(rows), len(rows)))
+    labels = connected_components(graph, directed=False)[1]
+    heads = np.unique(labels, return_index=True)[1]
+    return np.asarray(np.array(columns[0], dtype=object)[heads[labels]])
 
 
 def grouped_split(pairs: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> pd.DataFrame:

@@ -67,8 +67,9 @@ def test_every_number_taken_from_prose_stands_there(real_data: Path, name: int |
     printed = texts[0].read_text(encoding="utf8").replace(r"\(-\)", "-")
     cells = table(name).dropna(subset="value")
     cells = cells[~cells["note"].str.contains("implied")]
-    for value, decimals in zip(cells["value"], cells["decimals"], strict=True):
-        assert re.search(rf"(?<![\d.-]){value:.{decimals}f}\\?%", printed), value
+    for value, decimals, unit in cells[["value", "decimals", "unit"]].itertuples(index=False):
+        forms = [rf"{value:.{decimals}f}\\?%"] if unit == "%" else [f"{value:,.0f}", rf"{value / 1000:.0f}K"]
+        assert any(re.search(rf"(?<![\d.,-]){form}", printed) for form in forms), value
 
 
 def test_table_2_cells_follow_from_table_7() -> None:
