@@ -141,7 +141,7 @@ def _search_mapped(folder: Path, count: int) -> None:
     begin = time.perf_counter()
     C, Q = (Embeddings.load(folder / f"{name}.safetensors") for name in ("candidates", "queries"))
     opened = time.perf_counter() - begin
-    chosen = [Q.ids[at] for at in np.linspace(0, len(Q) - 1, 2 * count).astype(int)]
+    chosen = Q.ids[: 2 * count]
     seconds = []
     for part in (chosen[:count], chosen):  # twice as many queries, the same preparation: so both can be told apart
         begin = time.perf_counter()

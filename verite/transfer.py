@@ -89,10 +89,11 @@ def transfer(
         found = train_and_test(
             base, chosen, data.tokens, inputs=inputs, seeds=[seed], binary=True, directory=directory, executor=executor, progress=told
         )
-        for key, part in found.groupby("table", sort=False):
-            name, _, fold = about[str(key)]
+        for table, part in found.groupby("table", sort=False):
+            key = str(table)
+            name, _, fold = about[key]
             right = ((part["label"] == TRUE) == (part["prediction"] == TRUE)).astype(float)
-            for tested, ids in tests[str(key)].items():
+            for tested, ids in tests[key].items():
                 rows = part["pair_id"].isin(ids)
                 answers.append(part[rows].assign(trained=name, tested=tested, fold=fold, right=right[rows]))
     columns = ["trained", "tested", "inputs", "seed", "fold", "pair_id", "group", "label", "right"]

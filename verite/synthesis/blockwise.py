@@ -94,6 +94,7 @@ def search_block(task: Task | Shared, start: int) -> dict[str, Any]:
         )
     whole = task.open() if isinstance(task, Shared) else task
     asked = whole.queries.read(slice(start, start + whole.query_block))
+    release(whole.queries.matrix)
     columns = np.full((len(asked), whole.k), -1)
     scores = np.full((len(asked), whole.k), np.nan)
     size = TILE if _by_codes(whole) else 2 * TILE  # the other screen divides candidates by their lengths for each tile
@@ -105,7 +106,6 @@ def search_block(task: Task | Shared, start: int) -> dict[str, Any]:
         columns[left + best.rows, place], scores[left + best.rows, place] = best.columns, best.scores
 
     in_threads(tile, range(0, len(asked), size), one=whole.device != "cpu")
-    release(whole.queries.matrix)
     release(whole.candidates.matrix)
     similarities = np.where(np.isnan(scores), None, scores.astype(object))  # type: ignore[call-overload]
     return {"columns": columns.tolist(), "similarities": similarities.tolist()}

@@ -148,7 +148,7 @@ def nearest(
         _lengths(Q, queries.where)
     fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= _FEW and int8_is_faster()
     task = Task(
-        Q, C, lengths, _ranks(offered), *(groups or (None, None)),
+        Q, C, lengths, _ranks(offered), query_groups=groups[0] if groups else None, candidate_groups=groups[1] if groups else None,
         codes=as_codes(C, lengths, Q, block=candidate_block) if screen == "int8" or (screen == "auto" and fast) else None,
         k=k, highest=highest, query_block=query_block, candidate_block=candidate_block, device=device,
     )  # fmt: skip

@@ -65,6 +65,15 @@ class Vectors(NamedTuple):
             yield self.read(slice(start, start + _READ))
             release(self.matrix)
 
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places of some rows from everywhere, and the rows."""
+        places = np.unique(np.linspace(0, len(self) - 1, min(len(self), _SAMPLE)).astype(np.intp))
+        found = []
+        for some in _parts(places, _PIECE // 4):  # far apart, each brings many others of a mapped file to memory
+            found.append(self.read(some))
+            release(self.matrix)
+        return places, np.concatenate(found)
+
 
 class Codes(NamedTuple):
     """Candidates as whole numbers of eight bits.
@@ -195,10 +204,10 @@ def as_codes(candidates: Vectors, lengths: np.ndarray, queries: Vectors, *, bloc
     """Write candidates as whole numbers of eight bits, for queries like these."""
     import torch
 
-    sample = _spread(len(candidates))
-    near = unit(candidates.read(sample), lengths[sample])
+    places, offered = candidates.sample()
+    near = unit(offered, lengths[places])
     centre = near.mean(dim=0)
-    asked = queries.read(_spread(len(queries)))
+    _, asked = queries.sample()
     asked_rms, near_rms = (one.square().mean(dim=0).sqrt() for one in (unit(asked, row_lengths(asked)), near - centre))
     stretch = torch.sqrt(_not_zero(near_rms) / _not_zero(asked_rms))
     shift, count, block = centre / stretch, len(candidates), _segments(block)
@@ -315,10 +324,6 @@ def _not_zero(sizes: torch.Tensor) -> torch.Tensor:
 
 def _segments(count: int) -> int:
     return -(-count // _SEGMENT) * _SEGMENT
-
-
-def _spread(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.intp))
 
 
 def _parts(rows: np.ndarray, block: int) -> Iterator[np.ndarray]:
