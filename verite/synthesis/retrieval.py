@@ -24,14 +24,13 @@ from verite.blocks import content_key, run_blocks
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.synthesis.blockwise import Shared, Task, exact_cosines, search_block, share
-from verite.synthesis.screening import TILE, Vectors, as_codes, int8_is_exact, int8_is_faster, row_lengths
+from verite.synthesis.screening import FEW, TILE, Vectors, as_codes, int8_is_exact, int8_is_faster, row_lengths
 
 __all__ = ["Neighbours", "Search", "check_kin", "cosines", "digest", "group_codes", "nearest"]
 
 SCREENS = ("auto", "int8", "float32")
 _CHUNK = 8192  # vectors read together: 25 MB at 768 dimensions
 _WORTH_CODES = 1024  # queries; for fewer, writing candidates as whole numbers takes longer than it saves
-_FEW = 32  # neighbours; for more, the bars of the coarser screen lie too low
 _VERSION = 1  # of what is kept in a directory; to be raised whenever results change
 
 
@@ -146,7 +145,7 @@ def nearest(
     lengths = _lengths(C, candidates.where)
     if not (Q.matrix is C.matrix and len(Q) == len(C)):
         _lengths(Q, queries.where)
-    fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= _FEW and int8_is_faster()
+    fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= FEW and int8_is_faster()
     task = Task(
         Q, C, lengths, _ranks(offered), query_groups=groups[0] if groups else None, candidate_groups=groups[1] if groups else None,
         codes=as_codes(C, lengths, Q, block=candidate_block) if screen == "int8" or (screen == "auto" and fast) else None,

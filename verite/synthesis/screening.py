@@ -25,15 +25,33 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
-    "DECIMALS", "LOWEST", "TILE", "Codes", "Mask", "Shortlist", "Vectors", "as_codes", "in_threads", "int8_is_exact", "int8_is_faster",
-    "rounding_bound", "row_lengths", "screen_float32", "screen_int8", "unit",
-]  # fmt: skip
+    "DECIMALS",
+    "FEW",
+    "LOWEST",
+    "TILE",
+    "Codes",
+    "Mask",
+    "Shortlist",
+    "Vectors",
+    "as_codes",
+    "in_threads",
+    "int8_is_exact",
+    "int8_is_faster",
+    "rounding_bound",
+    "row_lengths",
+    "screen_float32",
+    "screen_int8",
+    "unit",
+]
 
 DECIMALS = 12
 """Cosines are rounded to so many decimals; those that then agree are equal, and the smaller id comes first."""
 
 LOWEST = -(2**31)
 """Below every product of whole numbers."""
+
+FEW = 32
+"""Neighbours for which the highest of each segment give a good bar."""
 
 TILE = 512
 """Queries multiplied at once: with 8,192 candidates a product of 16 MB."""
@@ -146,13 +164,15 @@ def screen_float32(
         columns = np.arange(left, min(left + block, len(candidates)))
         product = Q @ unit(candidates.read(columns), lengths[columns]).to(Q.device).T
         mask(product, left, left + len(columns))
+        product = torch.nn.functional.pad(product, (0, _segments(len(columns)) - len(columns)), value=-torch.inf)
         # Only what is allowed for sure may raise the bar; what may be allowed is scored again and decided then.
         sure = product
         if highest is not None:
             sure = product.masked_fill(product > highest - bound, -torch.inf)
             product.masked_fill_(product > highest + bound, -torch.inf)
-        floor = torch.cat([floor, sure.topk(min(k, len(columns)), dim=1)[0]], dim=1).topk(k, dim=1)[0]
-        rows, places = ((product >= floor[:, -1:] - 2 * bound) & (product > -torch.inf)).nonzero(as_tuple=True)
+        high = _maxima(sure) if k <= FEW else sure
+        floor = torch.cat([floor, high], dim=1).topk(k, dim=1)[0]
+        rows, places, _ = _reaching(product, (floor[:, -1] - 2 * bound).clamp_min(torch.finfo(torch.float32).min))
         yield Shortlist(rows.cpu().numpy(), columns[places.cpu().numpy()], np.empty(0, dtype=np.intp))
 
 
@@ -182,18 +202,12 @@ def screen_int8(Q: torch.Tensor, codes: Codes, k: int, *, highest: float | None,
         if highest is not None and offset is not None:
             sure = product.masked_fill(product > _whole((highest - offset - slack) / scale)[:, None], LOWEST)
             product.masked_fill_(product > _whole((highest - offset + slack) / scale)[:, None], LOWEST)
-        parts = product.view(len(Q), -1, _SEGMENT)
-        best = parts.amax(dim=2)
-        sure_best = best if sure is product else sure.view(len(Q), -1, _SEGMENT).amax(dim=2)
-        lower = (sure_best.double() * scale[:, None] - slack[:, None]).masked_fill_(sure_best == LOWEST, -torch.inf)
+        high = _maxima(sure)
+        lower = (high.double() * scale[:, None] - slack[:, None]).masked_fill_(high == LOWEST, -torch.inf)
         floor = torch.cat([floor, lower], dim=1).topk(k, dim=1)[0]
-        bar = _whole((floor[:, -1] - slack) / scale).clamp_min(LOWEST + 1)
-        row, segment = (best >= bar[:, None]).nonzero(as_tuple=True)
-        inside = parts[row, segment]
-        at, place = (inside >= bar[row, None]).nonzero(as_tuple=True)
-        upper = inside[at, place].double() * scale[row[at]] + slack[row[at]]
-        found.append((row[at], left + segment[at] * _SEGMENT + place, upper))
-        counts += torch.bincount(row[at], minlength=len(Q))
+        rows, places, reached = _reaching(product, _whole((floor[:, -1] - slack) / scale).clamp_min(LOWEST + 1))
+        found.append((rows, left + places, reached.double() * scale[rows] + slack[rows]))
+        counts += torch.bincount(rows, minlength=len(Q))
         floor[counts > _LONGEST] = torch.inf  # let no more of them in
     rows, columns, upper = (torch.cat(one) for one in zip(*found, strict=True))
     kept = upper >= floor[rows, -1]
@@ -306,6 +320,19 @@ def _above(vectors: torch.Tensor) -> torch.Tensor:
 
     lengths: torch.Tensor = torch.linalg.vector_norm(vectors, dim=1).double()
     return lengths * (1 + rounding_bound(vectors.shape[1]))
+
+
+def _maxima(product: torch.Tensor) -> torch.Tensor:
+    """The highest of each segment. They stand for as many candidates, so the k-th highest of them is a bar for the k best."""
+    return product.view(len(product), -1, _SEGMENT).amax(dim=2)
+
+
+def _reaching(product: torch.Tensor, bar: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Rows, columns and values of what reaches its row's bar: most segments are passed over as a whole."""
+    row, segment = (_maxima(product) >= bar[:, None]).nonzero(as_tuple=True)
+    inside = product.view(len(product), -1, _SEGMENT)[row, segment]
+    at, place = (inside >= bar[row, None]).nonzero(as_tuple=True)
+    return row[at], segment[at] * _SEGMENT + place, inside[at, place]
 
 
 def _whole(bars: torch.Tensor) -> torch.Tensor:
