@@ -118,6 +118,49 @@ def test_the_newsrooms_encoder_finds_captions_of_events_it_never_saw(results):
     assert found["recall at 5"].min() > 90
 
 
+def test_synthetic_data_finds_out_of_context_pairs_in_two_modalities_and_not_in_one(results):
+    found = results("synthetic-data").loc["Table 4"]
+    for name in ("RSt", "CSt", "NC-t2t"):
+        single = found.loc[name].loc[["text", "image"]]
+        assert single["value"].between(45, 56).all()
+        assert found.loc[name].loc["image;text", "low"] > single["high"].max() + 5
+    assert found.loc[("NC-t2t", "text"), "value"] == 50  # each caption stands once under each label
+    assert set(found.xs("image", level="column").loc[["R-NESt", "CLIP-NESt", "MEIR", "CHASMA"], "value"]) == {50}
+
+
+def test_synthetic_data_shows_nearer_donors_and_what_the_encoder_sees_of_a_swap(results):
+    found = results("synthetic-data")
+    donors = found.loc["donors"].droplevel("column")
+    assert donors.loc["RSt", "high"] < donors.loc["CSt", "low"]
+    assert donors.loc["CSt", "high"] < donors.loc["NC-t2t", "low"]
+    drops = found.loc["drops"].xs("R-NESt", level="column")
+    assert drops.loc["CARDINAL", "high"] < 0.01
+    assert drops.loc["PERSON", "low"] > 0.03
+    kept = found.loc["aggregate"]["value"].unstack("column").loc["train, kept"]
+    assert kept.nunique() == 1
+
+
+def test_chasma_chooses_captions_that_fit_better_than_random_ones_and_leaves_images_balanced(results):
+    found = results("chasma")
+    fits = found.loc["cosine"].xs("with the image", level="column")
+    assert fits.loc["random", "high"] < fits.loc["chosen by the true caption", "low"]
+    assert fits.loc["chosen by the true caption", "high"] < fits.loc["chosen by the image", "low"]
+    assert (found.loc["own"].xs("image", level="column").loc[["random", "CHASMA", "miscaptioned"], "value"] == 50).all()
+    assert found.loc[("options", "exclude_near", "nearly the true caption, %"), "value"] == 0
+    assert found.loc[("options", "as in the paper", "pairs made, %"), "value"] == 100
+
+
+def test_chasma_on_verite_finds_the_caption_alone_ahead_as_the_paper_does(results, real):
+    found = results("chasma")
+    fits = found.loc["cosine"].xs("with the image", level="column")["value"]
+    assert fits[["true", "own article"]].tolist() == pytest.approx([0.304, 0.292], abs=0.001)
+    assert fits["chosen by the image"] == pytest.approx(0.229, abs=0.002)
+    tested = found.loc["miscaptioned"]
+    assert tested.loc[("CHASMA-D", "text"), "low"] > 55
+    assert found.loc[("differences", "CHASMA-D", "image+text − text, true vs miscaptioned"), "value"] < 0
+    assert (found.loc["out-of-context", "value"].between(45, 55)).all()
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)

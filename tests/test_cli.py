@@ -38,7 +38,10 @@ def test_the_list_of_notebooks_names_each_parameter():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "detector"), "verite: no notebook 'detector'. There are: bias-lab, building-verite, detector-on-verite, measuring-bias"),
+        (
+            ("run", "detector"),
+            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, detector-on-verite, measuring-bias, synthetic",
+        ),
         (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),
         (("run", "measuring-bias", "-p", "seed", "x"), "verite: parameter seed: expected an integer, found 'x'."),
@@ -57,6 +60,9 @@ def test_the_list_of_notebooks_names_each_parameter():
         (("encode",), "verite: which table? Write: verite encode TABLE --encoder ViT-L-14 --pretrained openai --out FOLDER."),
         (("encode", "pairs.csv"), "verite: where should the vectors go? Add --out FOLDER."),
         (("encode", "gone.csv", "--out", "out"), "verite: no such file: gone.csv"),
+        (("synth", "rst", "--data", "newsroom", "--out", "out"), "verite: no maker is called 'rst'. There are: RSt, CSt, NC-t2t"),
+        (("synth", "RSt", "--data", "newsroom", "--out", "out", "-p", "by", "image"), "verite: RSt has no parameter 'by'.\nRSt has:"),
+        (("synth", "RSt", "--data", "reuters", "--out", "out"), "verite: no data set is called 'reuters', and there is no such file."),
         (("notebook", "measuring-bias", "/proc/none/out.ipynb"), "verite: cannot write /proc/none/out.ipynb"),
     ],
 )

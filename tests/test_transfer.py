@@ -37,7 +37,7 @@ def test_no_group_and_no_caption_of_a_test_article_trains(data, monkeypatch):
         return original(base, tables, tokens, **options)
 
     original = training.train_and_test
-    monkeypatch.setattr("verite.transfer.train_and_test", look)
+    monkeypatch.setattr("verite.training.train_and_test", look)
     transfer(SMALL, data, recipes(data), folds=3, seeds=[0], inputs=["text"])
     assert len(seen) == 6
     for table in seen:
@@ -72,6 +72,6 @@ def test_an_answer_is_right_where_true_is_taken_for_true_and_false_for_false(dat
         ]
         return pd.concat(rows)
 
-    monkeypatch.setattr("verite.transfer.train_and_test", all_true)
+    monkeypatch.setattr("verite.training.train_and_test", all_true)
     found = transfer(SMALL, data, recipes(data), folds=3, seeds=[0], inputs=["text"])
     assert np.array_equal(found["right"] == 1, found["label"] == TRUE)

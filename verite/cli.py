@@ -1,4 +1,4 @@
-"""The command line: ``verite run | notebook | book | newsroom | encode | data``."""
+"""The command line: ``verite run | notebook | book | reference | newsroom | synth | encode | data``."""
 
 from __future__ import annotations
 
@@ -122,6 +122,39 @@ def newsroom_command(
     pairs = data.pairs.assign(image_path=[f"images/{Path(path).name}" for path in data.pairs["image_path"]])
     write_csv(table, pairs)
     print(f"{data.card.title}\n{len(pairs):,} pairs: {table}\n{pairs['image_id'].nunique():,} images: {out / 'images'}")
+
+
+@app.command("synth")
+def synth_command(
+    name: Annotated[str, typer.Argument(help="RSt, CSt, NC-t2t, R-NESt, CLIP-NESt, MEIR, CHASMA, CHASMA-D, or some joined by ' + '.")],
+    source: Annotated[str, typer.Option("--data", metavar="NAME|CSV", help="Truthful pairs: a data set, or a CSV of pairs.")],
+    out: Annotated[Path, typer.Option(help="Folder for pairs.csv and record.json.")],
+    vectors: Annotated[Path | None, typer.Option(help="Folder that verite encode wrote for the pairs.", show_default=False)] = None,
+    pool: Annotated[str | None, typer.Option(metavar="NAME|CSV", help="Misleading captions for CHASMA.", show_default=False)] = None,
+    pool_vectors: Annotated[Path | None, typer.Option(help="Folder that verite encode wrote for the pool.", show_default=False)] = None,
+    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A maker's own parameter.")] = [],  # noqa: B006
+    events: Annotated[int | None, typer.Option(min=1, help="Size of a newsroom; 200 if not given.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decides every draw, and the newsroom.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a table that is there.")] = False,
+) -> None:
+    """Make misleading pairs from truthful ones: verite synth "R-NESt + NC-t2t" --data newsroom --out FOLDER."""
+    from verite.companion.record import commit, versions
+    from verite.synthesis.command import synthesise
+
+    done = synthesise(
+        name,
+        source,
+        out,
+        vectors=vectors,
+        pool=pool,
+        pool_vectors=pool_vectors,
+        options=_pairs(parameter),
+        events=events,
+        seed=seed,
+        force=force,
+        about={"commit": commit(), "versions": versions()},
+    )
+    print("\n".join(done))
 
 
 @app.command("encode")

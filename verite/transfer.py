@@ -10,14 +10,16 @@ from __future__ import annotations
 import concurrent.futures
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from verite.datasets import Dataset
-from verite.detector import DetectorClassifier
 from verite.pairs import TRUE, grouped_folds
-from verite.training import train_and_test
+
+if TYPE_CHECKING:
+    from verite.detector import DetectorClassifier
 
 __all__ = ["Recipe", "transfer"]
 
@@ -62,6 +64,8 @@ def transfer(
         ``pair_id``, ``group``, ``label``, ``right`` (0 or 1). ``tested`` is ``"own"``, the made set's own test pairs, or the
         name of a false label: the benchmark's true pairs of the fold and those with that label.
     """
+    from verite.training import train_and_test
+
     tables: dict[str, pd.DataFrame] = {}
     tests: dict[str, dict[str, set[str]]] = {}
     about: dict[str, tuple[str, int, int]] = {}

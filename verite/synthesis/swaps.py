@@ -122,11 +122,13 @@ def clip_nest(
     ParameterError
         ``by`` is unknown or ``neighbours`` below 1.
     """
+    if neighbours < 1:
+        raise ParameterError(f"CLIP-NESt: expected neighbours of 1 or more, found {neighbours}.")
     table = truthful(pairs, "CLIP-NESt", ["topic"])
     found = read(_rows_of(pairs, table, entities), entities)
     by_image = choose_sides("by", by, ("image", "text"), len(table), rng)
     donors, similarities = nearest_donors(
-        table, list(parts(table, "topic")), by_image, images, texts, method="CLIP-NESt", k=neighbours, search=search
+        table, list(parts(table, "topic")), by_image, images, texts, method="CLIP-NESt", k=min(neighbours, len(table)), search=search
     )
     swaps = []
     for row in range(len(table)):
