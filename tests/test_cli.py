@@ -11,6 +11,7 @@ import pytest
 
 from verite import cli
 from verite.errors import ParameterError
+from verite.pairs import MAKER_COLUMNS, validate
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -60,6 +61,12 @@ def test_the_list_of_notebooks_names_each_parameter():
         (("encode",), "verite: which table? Write: verite encode TABLE --encoder ViT-L-14 --pretrained openai --out FOLDER."),
         (("encode", "pairs.csv"), "verite: where should the vectors go? Add --out FOLDER."),
         (("encode", "gone.csv", "--out", "out"), "verite: no such file: gone.csv"),
+        (
+            ("data", "pairs", "newsroom", "out.csv"),
+            "verite: a newsroom has images that have to be drawn.",
+        ),
+        (("data", "pairs", "reuters", "out.csv"), "verite: no data set is called 'reuters'"),
+        (("data", "pairs", "cosmos", "out.csv", "-p", "subset", "captions"), "verite: cosmos has no option 'subset'."),
         (("synth", "rst", "--data", "newsroom", "--out", "out"), "verite: no maker is called 'rst'. There are: RSt, CSt, NC-t2t"),
         (("synth", "RSt", "--data", "newsroom", "--out", "out", "-p", "by", "image"), "verite: RSt has no parameter 'by'.\nRSt has:"),
         (("synth", "RSt", "--data", "reuters", "--out", "out"), "verite: no data set is called 'reuters', and there is no such file."),
@@ -128,3 +135,14 @@ def test_a_newsroom_is_written_as_files_and_not_over_another(tmp_path: Path):
     assert again.returncode == 1
     assert again.stderr.startswith(f"verite: {tmp_path / 'room' / 'pairs.csv'} is there.")
     assert verite(*words, "--force").returncode == 0
+
+
+def test_a_data_sets_pairs_are_written_once_and_read_back(tmp_path, real_data):
+    out, home = str(tmp_path / "captions.csv"), str(real_data)
+    done = verite("data", "pairs", "newsclippings", out, "-p", "subset", "captions", VERITE_DATA=home)
+    assert done.stdout.startswith("9,779 pairs:")
+    written = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert len(validate(written, extra=("topic", "source", "entities", *MAKER_COLUMNS))) == 9779
+    again = verite("data", "pairs", "newsclippings", out, VERITE_DATA=home)
+    assert again.returncode == 1
+    assert "is there. Choose another name, or replace it with --force." in again.stderr

@@ -135,25 +135,30 @@ def synth_command(
     parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A maker's own parameter.")] = [],  # noqa: B006
     events: Annotated[int | None, typer.Option(min=1, help="Size of a newsroom; 200 if not given.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides every draw, and the newsroom.")] = 0,
+    faiss: Annotated[bool, typer.Option("--faiss", help="Search in an index on the disk, for pools past memory.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a table that is there.")] = False,
 ) -> None:
     """Make misleading pairs from truthful ones: verite synth "R-NESt + NC-t2t" --data newsroom --out FOLDER."""
     from verite.companion.record import commit, versions
     from verite.synthesis.command import synthesise
 
-    done = synthesise(
-        name,
-        source,
-        out,
-        vectors=vectors,
-        pool=pool,
-        pool_vectors=pool_vectors,
-        options=_pairs(parameter),
-        events=events,
-        seed=seed,
-        force=force,
-        about={"commit": commit(), "versions": versions()},
-    )
+    try:
+        done = synthesise(
+            name,
+            source,
+            out,
+            vectors=vectors,
+            pool=pool,
+            pool_vectors=pool_vectors,
+            options=_pairs(parameter),
+            events=events,
+            seed=seed,
+            faiss=faiss,
+            force=force,
+            about={"commit": commit(), "versions": versions()},
+        )
+    except KeyboardInterrupt:
+        raise StoppedError("stopped. What a long search had found is kept; run the same command to go on.") from None
     print("\n".join(done))
 
 
@@ -229,6 +234,27 @@ def data_fetch(name: str) -> None:
 
     for path in datasets.fetch(name):
         print(path)
+
+
+@data.command("pairs")
+def data_pairs(
+    name: Annotated[str, typer.Argument(help="A data set.")],
+    out: Annotated[Path, typer.Argument(help="CSV to write.")],
+    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="An option of the data set.")] = [],  # noqa: B006
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a data set's pairs as a CSV, for verite encode and verite synth: verite data pairs newsclippings OUT -p subset captions."""
+    from verite import datasets
+    from verite.files import write_csv
+
+    if out.exists() and not force:
+        raise ParameterError(f"{out} is there. Choose another name, or replace it with --force.")
+    if name == "newsroom":
+        raise ParameterError("a newsroom has images that have to be drawn. Write one with: verite newsroom FOLDER.")
+    options = {key: {"true": True, "false": False}.get(text.lower(), text) for key, text in _pairs(parameter).items()}
+    pairs = datasets.load(name, **options).pairs
+    write_csv(out, pairs)
+    print(f"{len(pairs):,} pairs: {out}")
 
 
 @data.command("path")

@@ -71,6 +71,12 @@ def test_only_candidates_of_other_groups_below_the_highest_cosine_are_found(tmp_
     assert found.ids.tolist() == exact.ids.tolist()
 
 
+def test_recall_can_be_measured_on_some_queries_in_some_groups(tmp_path: Path) -> None:
+    search = FaissSearch(tmp_path, probes=10_000)
+    options = {"query_ids": np.array(QUERIES.ids[:9], dtype=object), "query_groups": ["a"] * 9, "candidate_groups": ["b"] * 3000}
+    assert search.recall(QUERIES, CANDIDATES, 2, sample=4, **options) == 1
+
+
 def test_no_query_gives_no_row(tmp_path: Path) -> None:
     assert FaissSearch(tmp_path)(QUERIES, CANDIDATES, 2, query_ids=[]).ids.shape == (0, 2)
 

@@ -15,7 +15,7 @@ from verite.embeddings import Embeddings
 from verite.errors import VeriteError
 from verite.files import sha256
 from verite.pairs import validate
-from verite.synthesis import EXTRA, MAKERS
+from verite.synthesis import EXTRA, MAKERS, command, retrieval
 from verite.synthesis.command import parse_options, synthesise
 
 
@@ -286,3 +286,32 @@ def test_ids_that_mean_two_captions_are_refused(room: Path, tmp_path: Path) -> N
     pool.assign(text_id=[f"t{at}" for at in range(len(pool))]).to_csv(room / "pool.csv", index=False)
     with pytest.raises(VeriteError, match="stands for one caption among the pairs and for another in the pool"):
         synth(room, "CHASMA", tmp_path / "out", pool_vectors=room / "pairs")
+
+
+def test_an_index_on_the_disk_finds_what_the_exact_search_finds_and_tells_its_recall(room: Path, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    synth(room, "CHASMA", tmp_path / "exact")
+    told = synth(room, "CHASMA", tmp_path / "faiss", faiss=True)
+    assert (tmp_path / "faiss" / "pairs.csv").read_bytes() == (tmp_path / "exact" / "pairs.csv").read_bytes()
+    assert record(tmp_path / "faiss")["search"] == {"index": "FAISS", "recall": 1.0}
+    assert any("finds 100.0% of the nearest" in line for line in told)
+    assert "search" not in record(tmp_path / "exact")
+
+
+def test_a_long_search_that_is_stopped_goes_on_and_leaves_no_blocks(room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_LONG", 0)
+    seen: list[int] = []
+
+    def stop(*_: Any) -> None:
+        seen.extend(len(list(path.glob("*.json"))) for path in (tmp_path / "out" / "blocks").iterdir())
+        raise KeyboardInterrupt
+
+    check = command._check_captions
+    monkeypatch.setattr(command, "_check_captions", stop)
+    with pytest.raises(KeyboardInterrupt):
+        synth(room, "CHASMA", tmp_path / "out")
+    assert sum(seen) > 0
+    monkeypatch.setattr(command, "_check_captions", check)
+    monkeypatch.setattr(retrieval, "search_block", stop)  # all that is needed was kept
+    synth(room, "CHASMA", tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pairs.csv", "record.json"]

@@ -118,8 +118,8 @@ class FaissSearch:
 
         ``options`` are as for a search; ``query_ids`` is what the sample is drawn from.
         """
-        asked = list(options.pop("query_ids", None) or queries.ids)
-        groups = options.pop("query_groups", None)
+        ids, groups = options.pop("query_ids", None), options.pop("query_groups", None)
+        asked = list(queries.ids if ids is None else ids)
         drawn = np.sort(np.random.default_rng(self.seed).choice(len(asked), min(sample, len(asked)), replace=False))
         options["query_ids"] = [asked[at] for at in drawn]
         if groups is not None:

@@ -7,7 +7,9 @@ import math
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +21,8 @@ from verite.embeddings import Embeddings
 from verite.errors import DataError, MissingDataError, ParameterError, name_some
 from verite.files import read_csv, sha256, write_csv, write_json
 from verite.pairs import LABELS, SPLITS, TRUE, grouped_split, validate
-from verite.synthesis import MAKERS, aggregate, made_share, maker_named, pool_use
+from verite.synthesis import MAKERS, Neighbours, aggregate, made_share, maker_named, nearest, pool_use
+from verite.synthesis.approximate import FaissSearch
 from verite.synthesis.chasma import chasma
 from verite.synthesis.entities import Source
 from verite.synthesis.out_of_context import cst, nc_t2t, rst
@@ -29,8 +32,26 @@ __all__ = ["SHARES", "parse_options", "synthesise"]
 SHARES: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
 """How groups are dealt where a table has no split."""
 
+_LONG = 20_000  # truthful pairs: from here on a search is worth keeping
+_BLOCKS = "blocks"
 _MISMATCHERS = [name for name, maker in MAKERS.items() if maker in (rst, cst, nc_t2t)]
 _POOLED = [name for name in MAKERS if name.startswith("CHASMA")]
+
+
+class _Search:
+    """What makers search with, and what the approximate one was measured to find."""
+
+    def __init__(self, out: Path, faiss: bool, *, long: bool) -> None:
+        self.recalls: list[float] = []
+        self._faiss = FaissSearch(out / "index") if faiss else None
+        self._exact = partial(nearest, directory=out / _BLOCKS, progress="neighbours") if long else nearest
+
+    def __call__(self, *vectors: Any, **options: Any) -> Neighbours:
+        if self._faiss is None:
+            return self._exact(*vectors, **options)
+        found = self._faiss(*vectors, **options)
+        self.recalls.append(self._faiss.recall(*vectors, **options))
+        return found
 
 
 class _Given(NamedTuple):
@@ -53,6 +74,7 @@ def synthesise(
     options: Mapping[str, str] | None = None,
     events: int | None = None,
     seed: int = 0,
+    faiss: bool = False,
     force: bool = False,
     about: Mapping[str, Any] | None = None,
 ) -> list[str]:
@@ -74,6 +96,10 @@ def synthesise(
         Parameters of the makers, as text; each goes to all makers that have it.
     events
         Size of a newsroom; 200 if None.
+    faiss
+        Search for neighbours in an index of FAISS on the disk, below ``out``, for pools past memory. What it finds of the
+        true neighbours is measured on a sample and told. Without it the search is exact; where it is long, it shows its
+        progress, and goes on where it was if it is stopped.
     force
         Replace a table that is there.
     about
@@ -121,11 +147,13 @@ def synthesise(
     dealt = _deal(tables, seed)
     pairs = tables["pairs"]
     told: dict[str, Any] = {} if pool is None else {"pool": tables["pool"], "pool_texts": pool_texts}
+    search = _Search(out, faiss, long=len(pairs) >= _LONG)
 
     made, makers = [], {}
     for each in names:
         rng = np.random.default_rng([seed, list(MAKERS).index(each)])
-        one = maker_named(each)(pairs, truths.images, truths.texts, rng=rng, **parsed[each], **(told if each in _POOLED else {}))
+        more = {**parsed[each], **(told if each in _POOLED else {}), **({"search": search} if _looks_at_vectors(each) else {})}
+        one = maker_named(each)(pairs, truths.images, truths.texts, rng=rng, **more)
         made.append(one)
         makers[each] = {"parameters": _shown(each, parsed[each], options or {}), "made share": made_share(pairs, one)}
         if each in _POOLED:
@@ -152,6 +180,7 @@ def synthesise(
         **({"pool": pool} if pool is not None else {}),
         **({"events": world["events"]} if "newsroom" in (data, pool) else {}),
         "encoder": encoder,
+        **({"search": {"index": "FAISS", "recall": min(search.recalls)}} if search.recalls else {}),
         "splits dealt": dealt,
         "makers": makers,
         "counts": _counts(whole),
@@ -160,6 +189,7 @@ def synthesise(
         **(about or {}),
     }
     write_json(record, kept)
+    shutil.rmtree(out / _BLOCKS, ignore_errors=True)
     known = {*pairs["text_id"], *(told["pool"]["text_id"] if told else ())}
     new = whole.loc[~whole["text_id"].isin(known), "text_id"].nunique()
     return _told(kept, table, len(pairs), new, encoder)
@@ -287,8 +317,9 @@ def _seen_from(out: Path, folder: Path, path: str) -> str:
 
 
 def _how_to_encode(asked: str, option: str) -> str:
-    table = shlex.quote(asked) if asked not in datasets.names() else f"a CSV of its pairs (verite.load({asked!r}).pairs)"
-    return f"Encode {table} with `verite encode`, and name the folder it wrote with {option}."
+    written = f"Write its pairs with `verite data pairs {asked} pairs.csv`, encode" if asked in datasets.names() else "Encode"
+    table = "pairs.csv" if asked in datasets.names() else shlex.quote(asked)
+    return f"{written} them with `verite encode {table}`, and name the folder it wrote with {option}."
 
 
 def _told(record: Mapping[str, Any], table: Path, truths: int, new: int, encoder: str | None) -> list[str]:
@@ -303,6 +334,8 @@ def _told(record: Mapping[str, Any], table: Path, truths: int, new: int, encoder
         if use := one.get("pool"):
             donors = f"{use['distinct donors']:,} captions, {use['retained share']:.1%} of the pool"
             lines.append(("", f"{donors}; the most used in {use['most used donor']:,} pair(s)"))
+    if search := record.get("search"):
+        lines.append(("search", f"an index of FAISS, which finds {search['recall']:.1%} of the nearest or more, on samples"))
     for split, labels in record["counts"].items():
         equal = ", made equal by dropping pairs at random" if len(makers) > 1 and split == "train" else ""
         lines.append((split or "no split", ", ".join(f"{count:,} {label}" for label, count in labels.items()) + equal))
