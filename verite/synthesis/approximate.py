@@ -29,6 +29,7 @@ __all__ = ["FaissSearch"]
 
 _ADDED = 65_536  # vectors read together: 200 MB at 768 dimensions
 _ASKED = 1024  # queries searched together
+_LISTS = "lists.ivfdata"
 _TRAINED = 64  # vectors a list that the index learns from
 
 
@@ -63,6 +64,7 @@ class FaissSearch:
             if value < 1:
                 raise ParameterError(f"FaissSearch: expected {name} of 1 or more, found {value}.")
         self.directory, self.probes, self.offers, self.shard, self.seed = Path(directory), probes, offers, shard, seed
+        self._opened: dict[Path, Any] = {}
         _faiss()
 
     def __call__(
@@ -135,17 +137,24 @@ class FaissSearch:
         """Open the index of these candidates, or make it."""
         faiss = _faiss()
         name = content_key(digest(Vectors(candidates.matrix, np.arange(len(candidates)))), self.seed)
-        folder = self.directory / f"faiss-{name}"
+        folder = Path(os.path.abspath(self.directory)) / f"faiss-{name}"
+        if folder in self._opened:
+            return self._opened[folder]
         if not folder.is_dir():
             self.directory.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".part-", dir=self.directory) as made:
-                self._make(candidates, Path(made))
+                self._make(candidates, Path(made), folder)
                 with contextlib.suppress(OSError):  # someone else was faster
                     os.rename(made, folder)
                     os.mkdir(made)  # for the with statement to remove
-        return faiss.read_index(str(folder / "index.faiss"), faiss.IO_FLAG_ONDISK_SAME_DIR | faiss.IO_FLAG_READ_ONLY)
+        index = str(folder / "index.faiss")
+        try:
+            self._opened[folder] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY)
+        except RuntimeError:  # the lists do not lie where they did: the folder was moved
+            self._opened[folder] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY | faiss.IO_FLAG_ONDISK_SAME_DIR)
+        return self._opened[folder]
 
-    def _make(self, candidates: Embeddings, folder: Path) -> None:
+    def _make(self, candidates: Embeddings, folder: Path, home: Path) -> None:
         """Train an index on a sample, fill it shard by shard, and merge the shards on the disk."""
         faiss = _faiss()
         from faiss.contrib.ondisk import merge_ondisk
@@ -164,7 +173,9 @@ class FaissSearch:
                 release(candidates.matrix)
             shards.append(str(folder / f"shard-{begin}.faiss"))
             faiss.write_index(index, shards[-1])
-        merge_ondisk(trained, shards, str(folder / "lists.ivfdata"))
+        merge_ondisk(trained, shards, str(folder / _LISTS))
+        # Where the lists will lie; made in place, a half-made index could be taken for a whole one.
+        faiss.downcast_InvertedLists(trained.invlists).filename = str(home / _LISTS)
         faiss.write_index(trained, str(folder / "index.faiss"))
         for shard in shards:
             os.remove(shard)
