@@ -161,6 +161,15 @@ def test_chasma_on_verite_finds_the_caption_alone_ahead_as_the_paper_does(result
     assert (found.loc["out-of-context", "value"].between(45, 55)).all()
 
 
+def test_errata_judge_the_papers_sentences_and_find_the_articles_behind_its_shares(results):
+    found = results("errata")
+    assert found.loc["claims", "value"].droplevel("column").to_dict() == {
+        "follows": 23, "follows in part": 4, "does not follow": 3, "cannot be checked": 1,
+    }  # fmt: skip
+    assert found.loc[("topics", "best fit", "articles"), "value"] == 272
+    assert found.loc[("topics", "all articles", "furthest, points"), "value"] > 0.1
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)

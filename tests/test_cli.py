@@ -41,7 +41,7 @@ def test_the_list_of_notebooks_names_each_parameter():
     [
         (
             ("run", "detector"),
-            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, detector-on-verite, measuring-bias, synthetic",
+            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, detector-on-verite, errata, measuring",
         ),
         (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),

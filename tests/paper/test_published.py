@@ -68,7 +68,7 @@ def test_every_number_taken_from_prose_stands_there(real_data: Path, name: int |
     cells = table(name).dropna(subset="value")
     cells = cells[~cells["note"].str.contains("implied")]
     for value, decimals, unit in cells[["value", "decimals", "unit"]].itertuples(index=False):
-        forms = [rf"{value:.{decimals}f}\\?%"] if unit == "%" else [f"{value:,.0f}", rf"{value / 1000:.0f}K"]
+        forms = [rf"{value:.{decimals}f}\\?%"] if unit == "%" else [f"{value:,.0f}", rf"{value / 1000:.0f}[Kk]"]
         assert any(re.search(rf"(?<![\d.,-]){form}", printed) for form in forms), value
 
 
