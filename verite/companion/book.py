@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from verite.blocks import worker_count
+from verite.companion.findings import write_findings
 from verite.companion.notebooks import list_notebooks, open_notebook
 from verite.companion.places import Places, find_places
 from verite.companion.record import input_key
@@ -47,6 +48,7 @@ def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Pa
     if failed:
         raise RunError(f"{len(failed)} notebook(s) failed: {name_some(failed)}. The book was not built; what went wrong stands above.")
     write_status(places, {name: read_record(places, name) for name in list_notebooks()})
+    write_findings(places)
     return _build_html(places, say)
 
 

@@ -1,0 +1,146 @@
+"""What the book finds, for its first page: one picture and one table, from the results of the chapters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pandas as pd
+
+from verite.companion.figures import COLOURS, Figure, style
+from verite.companion.page import read_results
+from verite.companion.places import Places
+from verite.companion.tables import Table, with_interval
+from verite.files import read_text, write_text
+
+__all__ = ["FINDINGS", "Finding", "write_findings"]
+
+
+class Finding(NamedTuple):
+    """A figure of a chapter, by where it stands among the chapter's results."""
+
+    text: str
+    chapter: str
+    table: str
+    row: str
+    column: str
+    sign: int = 1
+    """-1 turns a difference round, so that it says what the text says."""
+
+
+FINDINGS = (
+    Finding("Both together lead the caption alone by", "detector-on-verite", "differences", "Three classes", "image+text − text"),
+    Finding("Both together lead the image alone by", "detector-on-verite", "differences", "Three classes", "image+text − image"),
+    Finding("Knowing all images by heart would give", "building-verite", "ceilings", "Three classes", "image"),
+    Finding("Knowing all captions by heart would give", "building-verite", "ceilings", "Three classes", "text"),
+    Finding(
+        "Without balancing, the caption alone leads both by", "chasma", "differences", "CHASMA-D",
+        "image+text − text, true vs miscaptioned", -1,
+    ),
+    Finding("A world without bias: both together reach", "bias-lab", "as set", "image+text", "accuracy"),
+    Finding(
+        "False captions give themselves away: text leads both by", "bias-lab",
+        "giveaway_rate, not balanced: ahead of image+text", "1", "text",
+    ),
+    Finding(
+        "Each image in four posts: the image leads both by", "bias-lab", "posts_per_image, not balanced: ahead of image+text", "4", "image",
+    ),
+    Finding("The paper's own claims that follow from its tables", "errata", "claims", "follows", "claims"),
+)  # fmt: skip
+"""What stands in the table of the first page."""
+
+_INPUTS = ("text", "image", "image+text")
+_WORLDS = (
+    ("VERITE", "detector-on-verite", "accuracy", "Three classes", 100 / 3),
+    ("newsroom without bias", "bias-lab", "presets", "verite", 100 / 3),
+    ("newsroom like COSMOS", "bias-lab", "presets", "cosmos", 50.0),
+    ("newsroom like VMU-Twitter", "bias-lab", "presets", "vmu-twitter, posts dealt one by one", 50.0),
+)
+
+
+def write_findings(places: Places) -> None:
+    """Write ``book/generated/findings.md`` from the chapters' last runs and reference runs."""
+    # HTML in a paragraph of its own would end at the first empty line of the picture.
+    parts = [_one_line(_html(shown)) for shown in (_picture(places), _table(places))]
+    text = "\n\n".join(f"```{{raw}} html\n{part}\n```" for part in parts) + "\n"
+    path = places.generated / "findings.md"
+    if not path.exists() or read_text(path) != text:
+        write_text(path, text)
+
+
+def _table(places: Places) -> Table:
+    rows = []
+    for one in FINDINGS:
+        kept, own = _row(places, one, this_build=False), _row(places, one, this_build=True)
+        rows.append(
+            {
+                "what": one.text,
+                "reference": "–" if kept is None else _figure(kept, one.sign),
+                "made from": "–" if kept is None else str(kept["source"]),
+                "this build": "–" if own is None else _figure(own, one.sign),
+                "made from ": "–" if own is None else str(own["source"]),
+            }
+        )
+    return Table(pd.DataFrame(rows).set_index("what"), "Some of what the chapters find, with 95 % intervals where there are any")
+
+
+def _picture(places: Places) -> Figure:
+    marks = dict(zip(_INPUTS, "s^o", strict=True))
+    told = []
+    with style() as plt:
+        fig, ax = plt.subplots(figsize=(6.6, 2.8))
+        shown = list(_worlds(places))
+        for at, (name, source, over) in enumerate(shown[::-1]):
+            ax.plot(sorted(over.values()), [at] * len(over), color=COLOURS["neutral"], linewidth=1, zorder=0)
+            for what, value in over.items():
+                fill = COLOURS[what] if source != "newsroom" else "none"
+                ax.plot(value, at, marks[what], color=COLOURS[what], markerfacecolor=fill, label=what if at == 0 else None)
+            told.append(f"{name}: " + ", ".join(f"{what} {value:.1f}" for what, value in over.items()))
+        ax.axvline(0, color=COLOURS["neutral"], linestyle=":")
+        ax.set(yticks=range(len(shown)), yticklabels=[f"{name}" for name, _, _ in shown[::-1]], xlabel="accuracy above chance (points)")
+        ax.set_ylim(-0.6, len(shown) - 0.4)
+        if shown:
+            ax.legend(loc="upper center", bbox_to_anchor=(0.35, 1.22), ncol=3)
+    alt = "How far accuracy lies above chance, by what a detector sees. " + "; ".join(told[::-1]) + "."
+    caption = "What one modality alone tells, beside both. Filled: real data; hollow: newsroom, synthetic"
+    return Figure(fig, alt, caption)
+
+
+def _worlds(places: Places) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Name, source, and accuracy above chance by input; from the reference run where there is one."""
+    for name, chapter, table, row, chance in _WORLDS:
+        found = {}
+        for what in _INPUTS:
+            finding = Finding("", chapter, table, row, what)
+            kept = _row(places, finding, this_build=False)
+            found[what] = _row(places, finding, this_build=True) if kept is None else kept
+        over = {what: float(one["value"]) - chance for what, one in found.items() if one is not None}
+        sources = {str(one["source"]) for one in found.values() if one is not None}
+        if len(over) == len(_INPUTS) and (name != "VERITE" or sources == {"verite"}):
+            yield name, sources.pop(), over
+
+
+def _row(places: Places, finding: Finding, *, this_build: bool) -> pd.Series | None:
+    path = places.executed / finding.chapter / "results.csv" if this_build else places.reference / f"{finding.chapter}.csv"
+    if not path.is_file():
+        return None
+    found = read_results(path)
+    found = found[(found["table"] == finding.table) & (found["row"] == finding.row) & (found["column"] == finding.column)]
+    return None if found.empty else found.iloc[0]
+
+
+def _figure(row: pd.Series, sign: int) -> str:
+    ends = sorted((sign * float(row["low"]), sign * float(row["high"])))
+    digits = 0 if row["unit"] == "claims" else 1
+    unit = {"points": " points", "%": " %"}.get(str(row["unit"]), "")
+    return with_interval(sign * float(row["value"]), ends[0], ends[1], digits) + unit
+
+
+def _html(shown: Figure | Table) -> str:
+    """HTML that is the same each time: a figure's ids are numbered as they come, and this page has one figure."""
+    return re.sub(r'(id="|#)f\d+-', r"\1finding-", str(shown._repr_mimebundle_()["text/html"]))
+
+
+def _one_line(text: str) -> str:
+    return "".join(line if line.endswith((">", " ")) else f"{line} " for line in text.splitlines())
