@@ -132,6 +132,27 @@ def test_all_equal_vectors_give_the_smallest_ids_that_are_allowed() -> None:
     assert (found.similarities == 1).all()
 
 
+def test_of_thousands_of_equal_vectors_few_are_scored_and_the_smallest_ids_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = np.ones((6000, 8), dtype=np.float32)
+    matrix[3000:, 0] = 2
+    V = named(matrix)
+    groups = [f"g{i // 2}" for i in range(6000)]
+    scored: list[int] = []
+
+    def count(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        scored.append(len(first))
+        return exact(first, second)
+
+    exact = blockwise.exact_cosines
+    monkeypatch.setattr(blockwise, "exact_cosines", count)
+    found = nearest(V, V, 3, query_groups=groups, candidate_groups=groups)
+    assert sum(scored) <= 6000 * 6  # of 18 million cosines
+    ids = sorted(V.ids[:3000])
+    for row in (0, 7, 2999):
+        assert found.ids[row].tolist() == [key for key in ids if groups[int(key[1:])] != groups[row]][:3]
+    assert (found.similarities == 1).all()
+
+
 def test_a_query_without_enough_candidates_gets_empty_ids_and_nan() -> None:
     V = named(np.eye(3, dtype=np.float32) + 1)
     found = nearest(V, V, 2, query_groups=["a", "a", "b"], candidate_groups=["a", "a", "b"])

@@ -145,9 +145,12 @@ def nearest(
     lengths = _lengths(C, candidates.where)
     if not (Q.matrix is C.matrix and len(Q) == len(C)):
         _lengths(Q, queries.where)
+    ranks = _ranks(offered)
+    kept = _without_crowds(C, lengths, ranks, None if groups is None else groups[1], k)
+    offered, C, lengths, ranks = offered[kept], Vectors(C.matrix, C.rows[kept]), lengths[kept], ranks[kept]
     fast = device == "cpu" and len(Q) >= _WORTH_CODES and len(C) >= TILE and k <= FEW and int8_is_faster()
     task = Task(
-        Q, C, lengths, _ranks(offered), query_groups=groups[0] if groups else None, candidate_groups=groups[1] if groups else None,
+        Q, C, lengths, ranks, query_groups=groups[0] if groups else None, candidate_groups=groups[1][kept] if groups else None,
         codes=as_codes(C, lengths, Q, block=candidate_block) if screen == "int8" or (screen == "auto" and fast) else None,
         k=k, highest=highest, query_block=query_block, candidate_block=candidate_block, device=device,
     )  # fmt: skip
@@ -214,6 +217,26 @@ def _lengths(vectors: Vectors, where: str) -> np.ndarray:
             f"{where}: expected vectors with a length from 1e-30 to 1e30, found {lengths.min():.1e} to {lengths.max():.1e}. Normalise them."
         )
     return lengths
+
+
+def _without_crowds(C: Vectors, lengths: np.ndarray, ranks: np.ndarray, groups: np.ndarray | None, k: int) -> np.ndarray:
+    """Which candidates to keep so that of many equal vectors no more are scored than can be found.
+
+    Equal vectors tie, and the smaller id comes first. So of each group k of them suffice, and of all groups together 2k,
+    for a query passes over one group at most.
+    """
+    kept = np.ones(len(C), dtype=bool)
+    values, counts = np.unique(lengths, return_counts=True)
+    for length in values[counts > 2 * k]:  # equal vectors have equal lengths; few others do
+        rows = np.flatnonzero(lengths == length)
+        rows = rows[np.argsort(ranks[rows])]
+        vectors = np.ascontiguousarray(C.read(rows))
+        same = np.unique(vectors.view(np.dtype((np.void, vectors.strides[0]))).ravel(), return_inverse=True)[1]
+        table = pd.DataFrame({"vector": same, "group": 0 if groups is None else groups[rows]})
+        few = table[table.groupby(["vector", "group"]).cumcount() < k]
+        few = few[few.groupby("vector").cumcount() < 2 * k]
+        kept[np.delete(rows, few.index)] = False
+    return np.flatnonzero(kept)
 
 
 def _ranks(ids: np.ndarray) -> np.ndarray:
