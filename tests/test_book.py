@@ -161,6 +161,13 @@ def test_chasma_on_verite_finds_the_caption_alone_ahead_as_the_paper_does(result
     assert (found.loc["out-of-context", "value"].between(45, 55)).all()
 
 
+def test_multimodal_misinformation_shows_what_comparing_image_and_caption_can_find(results):
+    cuts = results("multimodal-misinformation").loc["cuts"]["value"].unstack("column")["best cut"]
+    assert cuts["out-of-context"] > 90
+    assert cuts["miscaptioned"] > 70
+    assert cuts["associative imagery"] < 60
+
+
 def test_errata_judge_the_papers_sentences_and_find_the_articles_behind_its_shares(results):
     found = results("errata")
     assert found.loc["claims", "value"].droplevel("column").to_dict() == {
