@@ -1,4 +1,4 @@
-"""The command line: ``verite run | notebook | book | reference | newsroom | synth | encode | data``."""
+"""The command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | data``."""
 
 from __future__ import annotations
 
@@ -205,6 +205,22 @@ def encode_command(
     print("\n".join(done))
 
 
+@app.command("build")
+def build_command(
+    articles: Annotated[Path, typer.Argument(help="Table of fact-checked articles, in the format of VERITE_articles.csv.")],
+    out: Annotated[Path, typer.Option(help="Folder for pairs, findings and report.")],
+    images: Annotated[list[Path], typer.Option(help="Vectors of the images, own ones and a pool's; more files if repeated.")] = [],  # noqa: B006
+    texts: Annotated[Path | None, typer.Option(help="Vectors of the captions.", show_default=False)] = None,
+    candidates: Annotated[int, typer.Option(min=1, help="Out-of-context candidates an article.")] = 10,
+    same_picture: Annotated[float, typer.Option(min=-1, max=1, help="Cosine from which on two images are one picture.")] = 0.9,
+    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
+) -> None:
+    """Build a benchmark from articles: check, compare, unpack to pairs, propose out-of-context images, report."""
+    from verite.building import build
+
+    print("\n".join(build(articles, out, images=images, texts=texts, k=candidates, same_picture=same_picture, force=force)))
+
+
 @data.command("list")
 def data_list() -> None:
     """Name the data sets, with licence and source."""
@@ -255,6 +271,46 @@ def data_pairs(
     pairs = datasets.load(name, **options).pairs
     write_csv(out, pairs)
     print(f"{len(pairs):,} pairs: {out}")
+
+
+@data.command("images")
+def data_images(
+    source: Annotated[str, typer.Argument(metavar="verite|CSV", help="VERITE's images, or a table of links.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures and ledger; VERITE's own if not given.", show_default=False)] = None,
+    id_column: Annotated[str, typer.Option(help="Column with what to call a picture.")] = "id",
+    url_column: Annotated[str, typer.Option(help="Column with its link.")] = "url",
+    workers: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 16,
+    per_host: Annotated[int, typer.Option(min=1, help="Requests at a time to one host.")] = 2,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 0.5,
+    tries: Annotated[int, typer.Option(min=1, help="How often to ask if what stands in the way may pass.")] = 3,
+    seconds: Annotated[float, typer.Option(min=1, help="Time for a whole answer.")] = 60,
+    megabytes: Annotated[float, typer.Option(min=0.001, help="Size of a picture.")] = 20,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again for what was gone or refused.")] = False,
+    allow_host: Annotated[str, typer.Option(help="A host that may have a private address.", show_default=False)] = "",
+) -> None:
+    """Fetch pictures politely, and keep a ledger of what became of each link; a second run asks for what is missing."""
+    from verite.datasets.home import home
+    from verite.datasets.images import Limits, fetch_images, read_links, summary, verite_links
+
+    if source == "verite" and out is None:
+        out = home() / "verite" / "images"
+    if out is None:
+        raise ParameterError("where should the pictures go? Add --out FOLDER.")
+    links = verite_links() if source == "verite" else read_links(source, id_column, url_column)
+    limits = Limits(
+        workers=workers,
+        per_host=per_host,
+        delay=delay,
+        tries=tries,
+        seconds=seconds,
+        bytes=round(megabytes * 1e6),
+        allow_host=allow_host,
+    )
+    try:
+        fetched = fetch_images(links, out, limits=limits, retry_failed=retry_failed)
+    except KeyboardInterrupt:
+        raise StoppedError(f"stopped. Pictures that came are kept in {out}; run the same command to go on.") from None
+    print("\n".join([*summary(fetched), f"pictures: {out}", f"ledger:   {out / 'ledger.csv'}"]))
 
 
 @data.command("path")
