@@ -41,7 +41,7 @@ def test_the_list_of_notebooks_names_each_parameter():
     [
         (
             ("run", "detector"),
-            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, detector-on-verite, errata, measuring",
+            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, cosmos, detector-on-verite, errata, measuring",
         ),
         (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),
@@ -70,6 +70,15 @@ def test_the_list_of_notebooks_names_each_parameter():
         (("synth", "rst", "--data", "newsroom", "--out", "out"), "verite: no maker is called 'rst'. There are: RSt, CSt, NC-t2t"),
         (("synth", "RSt", "--data", "newsroom", "--out", "out", "-p", "by", "image"), "verite: RSt has no parameter 'by'.\nRSt has:"),
         (("synth", "RSt", "--data", "reuters", "--out", "out"), "verite: no data set is called 'reuters', and there is no such file."),
+        (("data", "images", "gone.csv", "--out", "out"), "verite: no such file: gone.csv"),
+        (("data", "images", "links.csv"), "verite: where should the pictures go? Add --out FOLDER."),
+        (
+            ("data", "images", "CITATION.cff", "--out", "out"),
+            "verite: CITATION.cff: no column 'id'. Found: 'cff-version: 1.2.0'. Name another one with --id-column.",
+        ),
+        (("build", "gone.csv", "--out", "out"), "verite: no such file: gone.csv. Expected a table of articles such as"),
+        (("build", "Makefile", "--out", "out"), "verite: Makefile: "),
+        (("build", "articles.csv", "--out", "out", "--candidates", "3", "--images", "x"), "verite: candidates need vectors of images and"),
         (("notebook", "measuring-bias", "/proc/none/out.ipynb"), "verite: cannot write /proc/none/out.ipynb"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from verite.companion import record
 from verite.companion.book import build_book, run_stale, stale_notebooks
+from verite.companion.page import read_results
 from verite.companion.places import find_places
 from verite.companion.reference import run_references
 from verite.companion.runs import run_notebook
@@ -159,6 +160,24 @@ def test_a_reference_run_on_made_up_data_is_refused(checkout):
     with pytest.raises(DataError, match="notebook one ran on newsroom, which is synthetic"):
         run_references(["one"], say=lambda line: None)
     assert not (folder / "book" / "reference").exists()
+
+
+def test_a_reference_run_may_hold_tables_of_a_newsroom_that_the_header_names_and_no_others(checkout):
+    body = small("one").replace(
+        "page.add_results",
+        "from verite.datasets import load\nworld = load('newsroom', events=3, encoder=None)\n"
+        "made_up = pd.DataFrame({'row': ['a'], 'column': 'x', 'value': [1.0]})\n"
+        "page.add_results(made_up, table='made up', unit='', protocol='none', dataset=world)\npage.add_results",
+    )
+    folder = checkout(one=body)
+    source = folder / "notebooks" / "one.md"
+    plain = source.read_text()
+    source.write_text(plain.replace("---\n\n# A", "verite: {newsroom: [other], reference: {size: 2}}\n---\n\n# A"))
+    with pytest.raises(DataError, match=r"notebook one ran on newsroom, which is synthetic \(made up\)"):
+        run_references(["one"], say=lambda line: None)
+    source.write_text(plain.replace("---\n\n# A", "verite: {newsroom: [made up], reference: {size: 2}}\n---\n\n# A"))
+    [path] = run_references(["one"], say=lambda line: None)
+    assert set(read_results(path).set_index("table")["source"].items()) == {("t", "paper"), ("made up", "newsroom")}
 
 
 def test_a_notebook_without_reference_parameters_says_so(checkout):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from verite.companion.page import Page, read_results
+from verite.datasets import load
 from verite.errors import DataError
 
 VALUES = {"size": 3, "source": "auto", "share": 0.5, "loud": False}
@@ -82,6 +83,41 @@ def test_the_comparison_reads_the_committed_reference(page, tmp_path):
     page.add_results(pd.DataFrame({"row": ["a"], "column": ["b"], "value": [4]}), table="t", unit="", protocol="p")
     published = pd.DataFrame({"row": ["a"], "column": ["b"], "value": [1.5]})
     assert page.compare("t", published, "c").cells().iloc[0].tolist() == ["a", "b", "1.5", "2.0 [1.0, 3.0]", "4.0"]
+
+
+ONE = pd.DataFrame({"row": ["a"], "column": ["b"], "value": [4]})
+
+
+def test_a_page_on_real_data_can_hold_tables_of_a_newsroom_that_say_so(page, real_data):
+    page.load("auto", real="verite", encoder="ViT-B-32", events=3, seed=0)
+    world = page.uses(load("newsroom", events=3))
+    page.add_results(ONE, table="real", unit="", protocol="p")
+    kept = page.add_results(ONE, table="made up", unit="", protocol="p", dataset=world)
+    assert kept["source"].tolist() == ["newsroom"]
+    headings = [page.compare(table, None, "c").cells().columns[-1] for table in ("real", "made up")]
+    assert headings == ["this build", "this build (newsroom, synthetic)"]
+    assert "What follows was made from Newsroom" in page.source_note(world)._repr_mimebundle_()["text/plain"]
+    assert page.finish().record["dataset"] == "verite, newsroom"
+    assert read_results(page.folder / "results.csv").set_index("table")["source"].to_dict() == {"real": "verite", "made up": "newsroom"}
+
+
+def test_a_table_holds_figures_of_one_data_set(page):
+    page.add_results(ONE, table="t", unit="", protocol="p")
+    world = load("newsroom", events=2, encoder=None)
+    with pytest.raises(DataError, match="results of 't' were made from paper so far, and these from newsroom. Give them a table"):
+        page.add_results(ONE.assign(row="c"), table="t", unit="", protocol="p", dataset=world)
+
+
+def test_the_reference_column_says_where_it_is_of_a_newsroom_though_the_page_is_not(page, tmp_path):
+    (tmp_path / "book" / "reference").mkdir(parents=True)
+    (tmp_path / "book" / "reference" / "small.csv").write_text(
+        "table,row,column,value,low,high,n,unit,protocol,source\nt,a,b,2,1,3,9,,p,verite\nmade up,a,b,5,,,,,p,newsroom\n"
+    )
+    shown = {table: page.compare(table, None, "c").cells().columns.tolist() for table in ("t", "made up")}
+    assert shown == {
+        "t": ["row", "column", "published", "reference", "this build"],
+        "made up": ["row", "column", "published", "reference (newsroom, synthetic)", "this build"],
+    }
 
 
 def test_the_foot_of_a_page_repeats_the_command_and_escapes(page):

@@ -115,6 +115,11 @@ class Notebook:
         """Whether it is about a made-up world, by its header; its reference run is then no evidence, and says so."""
         return bool(self.node.metadata.get("verite", {}).get("synthetic", False))
 
+    @property
+    def newsroom_tables(self) -> tuple[str, ...]:
+        """Tables of results that come from a newsroom though the page is about real data, by its header."""
+        return tuple(self.node.metadata.get("verite", {}).get("newsroom", ()))
+
     def check(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Parse values from the command line.
 

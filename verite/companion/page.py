@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from verite.datasets import Dataset
     from verite.lab import World
 
-__all__ = ["RESULT_COLUMNS", "Page", "read_results"]
+__all__ = ["RESULT_COLUMNS", "SYNTHETIC", "Page", "read_results"]
 
 RESULT_COLUMNS = ("table", "row", "column", "value", "low", "high", "n", "unit", "protocol", "source")
 """Columns of a results file: one figure a row, with its 95 % interval, its N and the protocol."""
+
+SYNTHETIC = frozenset({"newsroom"})
+"""Sources of figures that are made-up worlds."""
 
 _NUMBERS = ("value", "low", "high", "n")
 
@@ -63,6 +66,7 @@ class Page:
         self._started, self._clock = datetime.datetime.now(datetime.UTC), time.monotonic()
         self._data: dict[str, str] = {}
         self._results: list[pd.DataFrame] = []
+        self._sources: dict[str, str] = {}
         self.dataset: Dataset | None = None
 
     @property
@@ -107,15 +111,16 @@ class Page:
             self._data[f"weights of {dataset.images.encoder.partition('@')[0]}"] = digest
         return dataset
 
-    def source_note(self) -> Note:
-        """Say on the page which data it was made from."""
-        if self.dataset is None:
+    def source_note(self, dataset: Dataset | None = None) -> Note:
+        """Say on the page which data it was made from, or which other data set what follows was made from."""
+        shown, what = (self.dataset, "This page") if dataset is None else (dataset, "What follows")
+        if shown is None:
             raise DataError("no data loaded yet: call load() first.")
-        card = self.dataset.card
+        card = shown.card
         if card.synthetic:
-            text = f"This page was made from {card.title}. {card.notes}"
+            text = f"{what} was made from {card.title}. {card.notes}"
         else:
-            text = f"This page was made from {card.title}. Licence: {card.licence}."
+            text = f"{what} was made from {card.title}. Licence: {card.licence}."
         return Note(text, "synthetic" if card.synthetic else "real data")
 
     @staticmethod
@@ -128,7 +133,17 @@ class Page:
         """True if the page was made from a made-up world."""
         return self.dataset is not None and self.dataset.card.synthetic
 
-    def add_results(self, frame: pd.DataFrame, *, table: str, unit: str, protocol: str, scale: float = 1, **columns: Any) -> pd.DataFrame:
+    def add_results(
+        self,
+        frame: pd.DataFrame,
+        *,
+        table: str,
+        unit: str,
+        protocol: str,
+        scale: float = 1,
+        dataset: Dataset | None = None,
+        **columns: Any,
+    ) -> pd.DataFrame:
         """Keep figures for the results file; return them in its columns.
 
         Parameters
@@ -143,16 +158,21 @@ class Page:
             How they came about: what a reader must know to repeat or compare them.
         scale
             Factor for ``value``, ``low`` and ``high``: 100 turns shares into per cent.
+        dataset
+            What the figures were made from, where it is not the page's own data set; all of one table are from one.
         columns
             Further columns with one value, such as ``column="count"``.
 
         Raises
         ------
         DataError
-            ``row``, ``column`` or ``value`` is missing.
+            ``row``, ``column`` or ``value`` is missing; or the table has figures of another data set already.
         """
-        full = frame.assign(**columns, table=table, unit=unit, protocol=protocol)
-        full["source"] = self.dataset.name if self.dataset is not None else "paper"
+        made_from = dataset or self.dataset
+        source = made_from.name if made_from is not None else "paper"
+        if (other := self._sources.setdefault(table, source)) != source:
+            raise DataError(f"results of {table!r} were made from {other} so far, and these from {source}. Give them a table of their own.")
+        full = frame.assign(**columns, table=table, unit=unit, protocol=protocol, source=source)
         missing = [name for name in ("row", "column", "value") if name not in full.columns]
         if missing:
             raise DataError(f"results of {table!r} have no {name_some(missing)}. Found: {name_some(frame.columns, 20)}.")
@@ -182,8 +202,13 @@ class Page:
         """Show published | reference | this build for the figures kept under ``table``."""
         from verite.paper import compare
 
-        heading = "this build (newsroom, synthetic)" if self.synthetic else "this build"
-        return compared(compare(published, self.reference(table), self.results(table)), caption, heading, digits)
+        kept, own = self.reference(table), self.results(table)
+        mark = " (newsroom, synthetic)"
+        made_up = self.synthetic if own.empty else not SYNTHETIC.isdisjoint(own["source"])
+        heading = f"this build{mark if made_up else ''}"
+        # Where the whole page is about a newsroom, so is its reference run.
+        apart = kept is not None and not self._notebook.synthetic and not SYNTHETIC.isdisjoint(kept["source"])
+        return compared(compare(published, kept, own), caption, heading, digits, f"reference{mark if apart else ''}")
 
     def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> Figure:
         """Show a figure; ``alt`` says what there is to see."""
@@ -221,9 +246,10 @@ class Page:
         folder = result_folder(self.name)
         path = folder / "results.csv"
         write_csv(path, results)
+        sources = [self.dataset.name if self.dataset is not None else "paper", *results["source"]]
         record = make_record(
             self.name,
-            dataset=self.dataset.name if self.dataset is not None else "paper",
+            dataset=", ".join(dict.fromkeys(sources)),
             parameters=self.settings,
             data=self._data,
             results={path.name: sha256(path)},

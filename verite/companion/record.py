@@ -40,7 +40,7 @@ def make_record(
     Parameters
     ----------
     dataset
-        Name of what the page was made from; ``paper`` for the published tables.
+        Names of what the page was made from; ``paper`` for the published tables.
     data, results
         SHA-256 of each file read and written.
     key

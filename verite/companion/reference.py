@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from verite.companion.notebooks import list_notebooks, open_notebook
-from verite.companion.page import read_results
+from verite.companion.page import SYNTHETIC, read_results
 from verite.companion.places import find_places
 from verite.companion.runs import run_notebook
-from verite.errors import DataError, ParameterError
+from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, write_json, write_text
 
 __all__ = ["run_references"]
@@ -27,7 +27,8 @@ def run_references(names: Sequence[str] = (), say: Callable[[str], None] = print
     ParameterError
         A notebook that was named has no reference parameters.
     DataError
-        A run read made-up data, though its header does not say ``synthetic: true``: what passes for evidence must be.
+        A run read made-up data, though its header neither says ``synthetic: true`` nor names the table under
+        ``newsroom:``: what passes for evidence must be.
     """
     places = find_places()
     written = []
@@ -42,10 +43,12 @@ def run_references(names: Sequence[str] = (), say: Callable[[str], None] = print
         say(f"{name}: reference run with {', '.join(f'{key} = {value}' for key, value in values.items()) or 'its own values'}")
         run = run_notebook(name, values, out=places.executed / "reference")
         results = read_results(run.folder / "results.csv")
-        made_up = sorted(set(results["source"]) & {"newsroom"})
-        if made_up and not notebook.synthetic:
+        made_up = results[results["source"].isin(SYNTHETIC) & ~results["table"].isin(notebook.newsroom_tables)]
+        if len(made_up) and not notebook.synthetic:
+            source, tables = made_up["source"].iloc[0], name_some(made_up["table"].unique())
             raise DataError(
-                f"notebook {name} ran on {made_up[0]}, which is synthetic; a reference run needs the real data. See: verite data status."
+                f"notebook {name} ran on {source}, which is synthetic ({tables}); a reference run needs the real data. "
+                "See: verite data status."
             )
         write_text(places.reference / f"{name}.csv", read_text(run.folder / "results.csv"))
         write_json(places.reference / f"{name}.json", json.loads(read_text(run.folder / "record.json")))

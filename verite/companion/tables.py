@@ -100,16 +100,16 @@ def with_interval(value: float, low: float, high: float, digits: int = 1) -> str
     return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1) -> Table:
+def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1, reference: str = "reference") -> Table:
     """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets, N of this build.
 
     Parameters
     ----------
-    this_build
-        Heading of the last column, for example ``"this build (newsroom, synthetic)"``.
+    this_build, reference
+        Headings of the last two columns, for example ``"this build (newsroom, synthetic)"``.
     """
     shown = frame[["row", "column", "published"]].copy()
-    for name, heading in (("reference", "reference"), ("this build", this_build)):
+    for name, heading in (("reference", reference), ("this build", this_build)):
         found = frame.reindex(columns=[name, f"{name} low", f"{name} high"]).astype(float)
         shown[heading] = [with_interval(value, low, high, digits) for value, low, high in found.itertuples(index=False)]
     if frame.get("this build n", pd.Series(dtype=float)).notna().any():

@@ -1,17 +1,21 @@
-"""A table of pairs, as a CSV with images beside it, to two files of vectors and a ledger."""
+"""A table of pairs, as a CSV with images beside it, to two files of vectors and a ledger; and the vectors back to their pairs."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from verite.datasets.base import Dataset
+from verite.embeddings import Embeddings
 from verite.encoders.encoder import Encoded, Encoder
-from verite.errors import DataError, name_some
-from verite.files import read_csv, write_csv
+from verite.errors import DataError, MissingDataError, name_some
+from verite.files import read_csv, require_file, sha256, write_csv
 from verite.pairs import COLUMNS, validate
 
-__all__ = ["encode_table"]
+__all__ = ["encode_table", "encoder_of", "with_vectors"]
 
 
 def encode_table(
@@ -77,6 +81,56 @@ def encode_table(
         f"captions: {_counted(told, ledgers['caption'])}: {out / 'texts.safetensors'}",
         f"ledger:   {out / 'ledger.csv'}",
     ]
+
+
+def with_vectors(data: Dataset, folder: str | os.PathLike[str]) -> Dataset:
+    """Give a data set the vectors that :func:`encode_table` wrote for its pairs; pairs without an image's vector are left out.
+
+    ``files`` then names the two files of vectors, too, as ``folder`` names them.
+
+    Raises
+    ------
+    MissingDataError
+        A file is not there.
+    DataError
+        No pair has vectors, or a caption has none: they were made from other pairs. Or they do not fit each other.
+    """
+    files = {name: Path(folder) / f"{name}.safetensors" for name in ("images", "texts")}
+    images, texts = (Embeddings.load(require_file(path, "Write it with: verite encode PAIRS.csv --out FOLDER.")) for path in files.values())
+    pairs = data.pairs[data.pairs["image_id"].isin(images.ids)].reset_index(drop=True)
+    if pairs.empty:
+        raise DataError(
+            f"{folder}: none of the {len(data.pairs):,} pairs of {data.name} has an image here. "
+            f"Encode what `verite data pairs {data.name}` writes."
+        )
+    missing = pairs.loc[~pairs["text_id"].isin(texts.ids), "text_id"].unique()
+    if len(missing):
+        raise DataError(
+            f"{folder}: {len(missing):,} captions of {data.name} have no vector ({name_some(missing)}). Encode its pairs again."
+        )
+    digests = {path.as_posix(): sha256(path) for path in files.values()}
+    return replace(data, pairs=pairs, images=images, texts=texts, files={**data.files, **digests})
+
+
+def encoder_of(vectors: Embeddings, *, device: str = "auto") -> Encoder:
+    """Load the encoder that made some vectors, to encode more.
+
+    Raises
+    ------
+    MissingDataError
+        Nothing says where its weights are, as for vectors of a local checkpoint or of a publisher.
+    DataError
+        The weights that were found under its name are others.
+    """
+    name, tag = (vectors.about.get(key, "") for key in ("name", "tag"))
+    if not name or tag == "local":
+        raise MissingDataError(
+            f"{vectors.where}: made by {vectors.encoder}, whose weights cannot be found by that name. Encode with a tag of open_clip's."
+        )
+    found = Encoder.load("newsroom", device=device) if tag == "newsroom" else Encoder.load(name, tag, device=device)
+    if found.identity != vectors.encoder:
+        raise DataError(f"{vectors.where}: made by {vectors.encoder}, but these weights are {found.identity}. Encode the pairs again.")
+    return found
 
 
 def _one_each(pairs: pd.DataFrame, id_: str, value: str, table: Path) -> dict[str, str]:

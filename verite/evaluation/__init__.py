@@ -4,11 +4,13 @@ from verite.evaluation.accuracy import accuracy, class_accuracies, confusion
 from verite.evaluation.bias import cohens_d, delta_percent
 from verite.evaluation.ceilings import Ceiling, unimodal_ceiling
 from verite.evaluation.intervals import Interval, PairedTest, grouped_bootstrap, paired_test
+from verite.evaluation.perturbations import PERTURBATIONS, exchange, near_duplicates, perturb, with_flips
 from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
 from verite.evaluation.retrieval import recall_at
-from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_probe
+from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_predict, tfidf_probe
 
 __all__ = [
+    "PERTURBATIONS",
     "PROTOCOLS",
     "Ceiling",
     "Interval",
@@ -21,13 +23,18 @@ __all__ = [
     "cohens_d",
     "confusion",
     "delta_percent",
+    "exchange",
     "grouped_bootstrap",
     "length_probe",
+    "near_duplicates",
     "paired_test",
+    "perturb",
     "protocol_named",
     "recall_at",
     "score",
     "similarity_threshold",
+    "tfidf_predict",
     "tfidf_probe",
     "unimodal_ceiling",
+    "with_flips",
 ]

@@ -19,7 +19,7 @@ from verite.errors import DataError
 from verite.evaluation._checks import Column, check_aligned
 from verite.pairs import TRUE, grouped_folds, to_binary
 
-__all__ = ["Threshold", "best_threshold", "length_probe", "similarity_threshold", "tfidf_probe"]
+__all__ = ["Threshold", "best_threshold", "length_probe", "similarity_threshold", "tfidf_predict", "tfidf_probe"]
 
 
 class Threshold(NamedTuple):
@@ -133,7 +133,19 @@ def tfidf_probe(pairs: pd.DataFrame, folds: int = 5, seed: int = 0) -> pd.DataFr
             raise DataError(
                 f"fold {fold}: all {len(train):,} training pairs are {train['label'].iloc[0]!r}. Use more groups or fewer folds."
             )
-        model = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
-        prediction[out] = model.fit(train["caption"], train["label"]).predict(test["caption"])
+        prediction[out] = tfidf_predict(train, test)
         held_out[out] = fold
     return pairs[["pair_id", "group", "label"]].reset_index(drop=True).assign(prediction=prediction, fold=held_out)
+
+
+def tfidf_predict(train: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
+    """Predict labels of ``test`` by the model of :func:`tfidf_probe`, trained on ``train``: ``(len(test),)``.
+
+    For tables that come with a split of their own, and for captions that were changed.
+
+    >>> train = pd.DataFrame({"caption": ["really a boat", "an old boat"], "label": ["misinformation", "true"]})
+    >>> tfidf_predict(train, pd.DataFrame({"caption": ["the old bridge"]})).tolist()
+    ['true']
+    """
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
+    return np.asarray(model.fit(train["caption"], train["label"]).predict(test["caption"]), dtype=object)
