@@ -322,7 +322,8 @@ def test_the_status_page_lists_every_chapter(book):
 
 def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():
     paths = list(find_places().reference.glob("*.csv"))
-    assert {path.stem for path in paths} == {"bias-lab", "building-verite", "chasma", "detector-on-verite", "synthetic-data"}
+    expected = {"bias-lab", "building-verite", "chasma", "cosmos", "detector-on-verite", "synthetic-data", "vmu-twitter"}
+    assert {path.stem for path in paths} == expected
     for path in paths:
         found = read_results(path)
         record = json.loads(path.with_suffix(".json").read_text())
