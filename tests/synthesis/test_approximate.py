@@ -10,7 +10,7 @@ import pytest
 
 from verite.embeddings import Embeddings
 from verite.errors import MissingDataError, ParameterError
-from verite.synthesis import nearest
+from verite.synthesis import approximate, nearest
 from verite.synthesis.approximate import FaissSearch
 
 pytest.importorskip("faiss")
@@ -57,6 +57,13 @@ def test_the_index_is_made_once_and_may_be_moved(tmp_path: Path) -> None:
     again = FaissSearch(tmp_path / "b")(QUERIES, CANDIDATES)
     assert again.ids.tolist() == first.ids.tolist()
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "b").rglob("*")} == made
+
+
+def test_the_vectors_are_read_for_the_indexs_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = FaissSearch(tmp_path)
+    search(QUERIES, CANDIDATES)
+    monkeypatch.delattr(approximate, "digest")
+    search(QUERIES, CANDIDATES, 2)
 
 
 def test_only_candidates_of_other_groups_below_the_highest_cosine_are_found(tmp_path: Path) -> None:

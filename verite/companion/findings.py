@@ -98,7 +98,7 @@ def _picture(places: Places) -> Figure:
                 ax.plot(value, at, marks[what], color=COLOURS[what], markerfacecolor=fill, label=what if at == 0 else None)
             told.append(f"{name}: " + ", ".join(f"{what} {value:.1f}" for what, value in over.items()))
         ax.axvline(0, color=COLOURS["neutral"], linestyle=":")
-        ax.set(yticks=range(len(shown)), yticklabels=[f"{name}" for name, _, _ in shown[::-1]], xlabel="accuracy above chance (points)")
+        ax.set(yticks=range(len(shown)), yticklabels=[name for name, _, _ in shown[::-1]], xlabel="accuracy above chance (points)")
         ax.set_ylim(-0.6, len(shown) - 0.4)
         if shown:
             ax.legend(loc="upper center", bbox_to_anchor=(0.35, 1.22), ncol=3)

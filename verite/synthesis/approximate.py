@@ -11,6 +11,7 @@ import contextlib
 import math
 import os
 import tempfile
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from verite.embeddings import Embeddings, release
 from verite.errors import MissingDataError, ParameterError
 from verite.synthesis.blockwise import exact_cosines
 from verite.synthesis.retrieval import Neighbours, check_kin, digest, group_codes, nearest
-from verite.synthesis.screening import Vectors, row_lengths
+from verite.synthesis.screening import Vectors, row_lengths, unit
 
 __all__ = ["FaissSearch"]
 
@@ -64,7 +65,7 @@ class FaissSearch:
             if value < 1:
                 raise ParameterError(f"FaissSearch: expected {name} of 1 or more, found {value}.")
         self.directory, self.probes, self.offers, self.shard, self.seed = Path(directory), probes, offers, shard, seed
-        self._opened: dict[Path, Any] = {}
+        self._opened: weakref.WeakKeyDictionary[Embeddings, Any] = weakref.WeakKeyDictionary()
         _faiss()
 
     def __call__(
@@ -135,11 +136,11 @@ class FaissSearch:
 
     def _index(self, candidates: Embeddings) -> Any:
         """Open the index of these candidates, or make it."""
+        if candidates in self._opened:  # makers ask many times, and to name an index all of its vectors are read
+            return self._opened[candidates]
         faiss = _faiss()
         name = content_key(digest(Vectors(candidates.matrix, np.arange(len(candidates)))), self.seed)
         folder = Path(os.path.abspath(self.directory)) / f"faiss-{name}"
-        if folder in self._opened:
-            return self._opened[folder]
         if not folder.is_dir():
             self.directory.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".part-", dir=self.directory) as made:
@@ -149,10 +150,10 @@ class FaissSearch:
                     os.mkdir(made)  # for the with statement to remove
         index = str(folder / "index.faiss")
         try:
-            self._opened[folder] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY)
+            self._opened[candidates] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY)
         except RuntimeError:  # the lists do not lie where they did: the folder was moved
-            self._opened[folder] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY | faiss.IO_FLAG_ONDISK_SAME_DIR)
-        return self._opened[folder]
+            self._opened[candidates] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY | faiss.IO_FLAG_ONDISK_SAME_DIR)
+        return self._opened[candidates]
 
     def _make(self, candidates: Embeddings, folder: Path, home: Path) -> None:
         """Train an index on a sample, fill it shard by shard, and merge the shards on the disk."""
@@ -190,8 +191,8 @@ def _offers(index: Any, vectors: np.ndarray, depth: int, probes: int, allowed: n
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    wide = np.asarray(vectors, dtype=np.float32)
-    return np.ascontiguousarray(wide / row_lengths(wide)[:, None], dtype=np.float32)
+    own = np.array(vectors, dtype=np.float32)
+    return unit(own, row_lengths(own)).numpy()
 
 
 def _faiss() -> Any:
