@@ -23,6 +23,7 @@ from verite.files import sha256
 REPOSITORY = Path(__file__).resolve().parents[1]
 CONTENTS = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
 PAGES = [CONTENTS["root"], *(chapter["file"] for part in CONTENTS["parts"] for chapter in part["chapters"])]
+COMPARED = ("accuracy", "classes", "TF-IDF", "differences", "bias, two classes", "patterns", "still", "own", "ablation", "Table 6")
 CHAPTERS = [page.split("/")[-1] for page in PAGES if page.startswith("notebooks/")]
 
 
@@ -244,6 +245,63 @@ def test_cosmos_reads_the_real_captions(results):
     assert 1 < found["flips", "any of them", "TF-IDF"] < 10
 
 
+def test_the_detector_of_one_token_has_idle_weights_and_that_of_two_learns_attention_on_longer_vectors_only(results):
+    found = results("detector")
+    assert found.loc["one token", "value"].tolist() == [0]
+    idle = found.loc["idle", "value"].unstack("column")
+    assert idle["text"].between(25, 47).all()
+    assert (idle["text"] == idle["image"]).all()
+    spread = found.loc["spread", "value"].unstack("column").mean(axis=1)
+    assert spread["length 15"] > 5 * spread["length 1"]
+    longer = found.loc["attention"].xs("image takes of caption", level="column")["value"]
+    assert longer.between(0.2, 0.8).all()
+
+
+def test_the_detectors_attention_is_even_on_verites_vectors_of_length_one(results, real):
+    found = results("detector")
+    even = found.loc["attention", "value"].unstack("column").filter(like="length 1:", axis=0)
+    assert len(even) == 3
+    assert (even - 0.5).abs().max(axis=None) < 0.001
+    assert found.loc[("still", "length 1: even − learned", "difference"), "value"] == 0
+    assert found.loc[("lengths", "image", "mean"), "value"] == pytest.approx(18.06, abs=0.01)
+
+
+def test_results_leave_one_modality_at_chance_on_a_balanced_benchmark_and_both_well_above(results):
+    found = results("results").loc["Table 5"]
+    for what in ("text", "image"):
+        one = found.xs(what, level="column")
+        assert (one["low"] < 100 / 3 + 1).all()
+        assert (one["high"] > 100 / 3 - 1).all()
+    for what in ("image+text", "image;text"):
+        assert (found.xs(what, level="column")["low"] > 45).all()
+    deltas = results("results").loc["bias"].xs("delta", level="column")
+    assert (deltas["low"] > 0).all()
+
+
+def test_results_on_verites_own_pairs_rise_above_chance_with_both_and_never_with_the_image(results, real):
+    found = results("results").loc["Table 5, own pairs"]
+    assert found["n"].eq(1001).all()
+    assert (found.xs("image+text", level="column")["low"] > 36).all()
+    assert (found.xs("image", level="column")["high"] < 38).all()
+
+
+def test_modality_balancing_holds_captions_down_in_one_half_and_not_in_the_other(results, real):
+    found = results("modality-balancing")
+    balance = found.loc["balance", "value"].unstack("column")
+    assert balance.loc["True vs OOC (VERITE-B)", "image ceiling, %"] == balance.loc["True vs MC (VERITE-B)", "text ceiling, %"] == 100
+    assert balance.loc["all three classes", "text ceiling, %"] == pytest.approx(67.5, abs=0.05)
+    text = found.loc["Table 6"].xs("text", level="column")
+    assert text.loc["CHASMA-D, true-vs-mc", "low"] > 60
+    assert 48 < text.loc["CHASMA-D, true-vs-ooc", "value"] < 53
+    whole = found.loc[("differences", "CHASMA-D", "image+text − text, both halves")]
+    assert whole["value"] < 0
+
+
+def test_the_papers_own_halves_leave_text_ahead_for_two_training_sets(results):
+    found = results("modality-balancing").loc["published halves", "value"].droplevel("column")
+    assert found.round(1).to_dict() == {"CHASMA-D": 2.4, "Fakeddit": 3.6}
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)
@@ -255,7 +313,7 @@ def test_a_record_stands_beside_the_results_it_describes(results, name):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_accuracy_has_its_n_and_its_interval(results, name):
     found = results(name)
-    measured = found[found.index.get_level_values("table").isin(["accuracy", "classes", "TF-IDF", "differences", "bias, two classes"])]
+    measured = found[found.index.get_level_values("table").isin(COMPARED)]
     assert measured[["low", "high", "n"]].notna().all(axis=None)
     assert (measured["low"] <= measured["value"]).all()
     assert (measured["value"] <= measured["high"]).all()
@@ -322,7 +380,8 @@ def test_the_status_page_lists_every_chapter(book):
 
 def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():
     paths = list(find_places().reference.glob("*.csv"))
-    expected = {"bias-lab", "building-verite", "chasma", "cosmos", "detector-on-verite", "synthetic-data", "vmu-twitter"}
+    expected = {"bias-lab", "building-verite", "chasma", "cosmos", "detector", "detector-on-verite", "modality-balancing"}
+    expected |= {"results", "synthetic-data", "vmu-twitter"}
     assert {path.stem for path in paths} == expected
     for path in paths:
         found = read_results(path)

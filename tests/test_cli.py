@@ -40,8 +40,8 @@ def test_the_list_of_notebooks_names_each_parameter():
     ("words", "message"),
     [
         (
-            ("run", "detector"),
-            "verite: no notebook 'detector'. There are: bias-lab, building-verite, chasma, cosmos, detector-on-verite, errata, measuring",
+            ("run", "detect"),
+            "verite: no notebook 'detect'. There are: bias-lab, building-verite, chasma, cosmos, detector, detector-on-verite, errata,",
         ),
         (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),

@@ -53,7 +53,26 @@ def test_every_pair_of_the_benchmark_is_tested_once_a_seed_under_each_of_its_lab
         for label in (MISCAPTIONED, OUT_OF_CONTEXT):
             tested = part[part["tested"] == label]["pair_id"]
             assert sorted(tested) == sorted(data.pairs.loc[data.pairs["label"].isin([TRUE, label]), "pair_id"])
-    assert set(found["tested"]) == {"own", MISCAPTIONED, OUT_OF_CONTEXT}
+    assert set(found["tested"]) == {"own", "all", MISCAPTIONED, OUT_OF_CONTEXT}
+
+
+def test_three_classes_are_trained_and_scored_as_three(data, monkeypatch):
+    def all_out_of_context(base, tables, tokens, *, inputs, seeds, binary, **_):
+        assert not binary
+        for table in tables.values():
+            assert set(table.loc[table["split"] == "train", "label"]) == {TRUE, OUT_OF_CONTEXT, MISCAPTIONED}
+        rows = [
+            table[table["split"] == "test"].assign(table=name, inputs="text", seed=0, prediction=OUT_OF_CONTEXT)
+            for name, table in tables.items()
+        ]
+        return pd.concat(rows)
+
+    monkeypatch.setattr("verite.training.train_and_test", all_out_of_context)
+    found = transfer(SMALL, data, {"real": lambda dealt, rng: dealt}, folds=3, seeds=[0], inputs=["text"], binary=False)
+    assert set(found["tested"]) == {"own", "all"}
+    tested = found[found["tested"] == "all"]
+    assert sorted(tested["pair_id"]) == sorted(data.pairs["pair_id"])
+    assert np.array_equal(tested["right"] == 1, tested["label"] == OUT_OF_CONTEXT)
 
 
 def test_the_own_test_of_the_benchmarks_pairs_is_the_benchmarks(data):

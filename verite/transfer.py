@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from verite.datasets import Dataset
-from verite.pairs import TRUE, grouped_folds
+from verite.pairs import TRUE, grouped_folds, to_binary
 
 if TYPE_CHECKING:
     from verite.detector import DetectorClassifier
@@ -35,14 +35,14 @@ def transfer(
     folds: int,
     seeds: Sequence[int],
     inputs: Sequence[str],
+    binary: bool = True,
     directory: str | os.PathLike[str] | None = None,
     executor: concurrent.futures.Executor | None = None,
     progress: str = "",
 ) -> pd.DataFrame:
     """Train on each made set and test on its own pairs and on the benchmark's.
 
-    Each fold is tested once, the next one validates, the others train. Two classes; rows that train and validate are
-    balanced by dropping some at random.
+    Each fold is tested once, the next one validates, the others train.
 
     Parameters
     ----------
@@ -56,13 +56,17 @@ def transfer(
         3 or more.
     seeds
         Each deals other folds, makes other sets and starts from other weights.
+    binary
+        Train for two classes, with rows that train and validate balanced by dropping some at random; else for the
+        classes that the made sets have.
 
     Returns
     -------
     pandas.DataFrame
         One row for each prediction under each test: ``trained`` (the recipe), ``tested``, ``inputs``, ``seed``, ``fold``,
-        ``pair_id``, ``group``, ``label``, ``right`` (0 or 1). ``tested`` is ``"own"``, the made set's own test pairs, or the
-        name of a false label: the benchmark's true pairs of the fold and those with that label.
+        ``pair_id``, ``group``, ``label``, ``right`` (0 or 1). ``tested`` is ``"own"``, the made set's own test pairs;
+        ``"all"``, the benchmark's pairs of the fold; or, for two classes, the name of a false label: the fold's true pairs
+        and those with that label.
     """
     from verite.training import train_and_test
 
@@ -82,21 +86,23 @@ def transfer(
                 own = made[made["split"] == "test"]
                 key = f"{name}, seed {seed}, fold {fold}"
                 tables[key] = pd.concat([made[made["split"] != "test"], real, own[~own["pair_id"].isin(real["pair_id"])]])
-                tests[key] = {"own": set(own["pair_id"])} | {
-                    str(label): true | set(part["pair_id"]) for label, part in real[real["label"] != TRUE].groupby("label")
-                }
+                tests[key] = {"own": set(own["pair_id"]), "all": set(real["pair_id"])}
+                if binary:
+                    false = real[real["label"] != TRUE].groupby("label")
+                    tests[key] |= {str(label): true | set(part["pair_id"]) for label, part in false}
                 about[key] = (name, seed, fold)
     answers = []
     for seed in seeds:
         chosen = {key: table for key, table in tables.items() if about[key][1] == seed}
         told = f"{progress}, seed {seed}" if progress else ""
         found = train_and_test(
-            base, chosen, data.tokens, inputs=inputs, seeds=[seed], binary=True, directory=directory, executor=executor, progress=told
+            base, chosen, data.tokens, inputs=inputs, seeds=[seed], binary=binary, directory=directory, executor=executor, progress=told
         )
         for table, part in found.groupby("table", sort=False):
             key = str(table)
             name, _, fold = about[key]
-            right = ((part["label"] == TRUE) == (part["prediction"] == TRUE)).astype(float)
+            truth, given = ((to_binary(part[name]) if binary else part[name].to_numpy()) for name in ("label", "prediction"))
+            right = pd.Series(truth == given, part.index).astype(float)
             for tested, ids in tests[key].items():
                 rows = part["pair_id"].isin(ids)
                 answers.append(part[rows].assign(trained=name, tested=tested, fold=fold, right=right[rows]))
