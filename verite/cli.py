@@ -1,4 +1,4 @@
-"""The command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | data``."""
+"""The command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | data``."""
 
 from __future__ import annotations
 
@@ -219,6 +219,47 @@ def build_command(
     from verite.building import build
 
     print("\n".join(build(articles, out, images=images, texts=texts, k=candidates, same_picture=same_picture, force=force)))
+
+
+@app.command("score")
+def score_command(
+    predictions: Annotated[Path, typer.Argument(help="CSV with an id and a predicted label a row: pair_id,prediction.")],
+    benchmark: Annotated[str, typer.Option(metavar="verite|vmu-twitter|cosmos|CSV", help="What they are for, or a CSV of pairs.")],
+    against: Annotated[Path | None, typer.Option(help="Predictions of a second system, to compare with.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for score.json and model-card.md.", show_default=False)] = None,
+    missing: Annotated[str, typer.Option(metavar="error|wrong|skip", help="What pairs without a prediction count.")] = "error",
+    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="Option of the benchmark.")] = [],  # noqa: B006
+    id_column: Annotated[str | None, typer.Option(help="Column of ids, if not pair_id or the like.", show_default=False)] = None,
+    prediction_column: Annotated[str | None, typer.Option(help="Column of predictions, if not prediction.", show_default=False)] = None,
+    label: Annotated[list[str], typer.Option(metavar="SPELLING=LABEL", help="What a spelling means, such as 1=misinformation.")] = [],  # noqa: B006
+    name: Annotated[str, typer.Option(help="The system's name for the model card; the file's if not given.", show_default=False)] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals and test.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace results that are there.")] = False,
+) -> None:
+    """Score predictions under every protocol: verite score PREDICTIONS.csv --benchmark verite --against OTHER.csv."""
+    from verite.companion.record import commit, versions
+    from verite.scoring import check_free, readable, score_predictions, write_scores
+
+    if unclear := next((each for each in label if "=" not in each), None):
+        raise ParameterError(f"--label {unclear}: expected SPELLING=LABEL, such as 1=misinformation.")
+    if out is not None:
+        check_free(out, force)
+    scores = score_predictions(
+        predictions,
+        benchmark,
+        against=against,
+        missing=missing,
+        options=_pairs(parameter),
+        id_column=id_column,
+        prediction_column=prediction_column,
+        labels=_pairs(label),
+        seed=seed,
+    )
+    print("\n".join(readable(scores)))
+    if out is not None:
+        about = {"commit": commit(), "versions": versions()}
+        paths = write_scores(scores, out, name or predictions.stem, about=about, force=force)
+        print("\n" + "\n".join(map(str, paths)))
 
 
 @data.command("list")

@@ -150,4 +150,4 @@ FILES: Mapping[str, tuple[DataFile, ...]] = {
         DataFile("meir/manipulated_test_id.txt", f"{_MEIR}/manipulated_test_id.txt"),
     ),
 }
-"""By the name to fetch them under. ``verite-evidence`` is fetched but not yet loaded by anything here."""
+"""By the name to fetch them under. ``verite-evidence`` is no data set of its own: :mod:`verite.datasets.evidence` reads it."""

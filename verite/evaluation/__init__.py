@@ -8,21 +8,25 @@ from verite.evaluation.perturbations import PERTURBATIONS, exchange, near_duplic
 from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
 from verite.evaluation.retrieval import recall_at
 from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_predict, tfidf_probe
+from verite.evaluation.similarity import SIMILARITY_MODELS, ThresholdClassifier, evidence_similarity, similarity_baseline
 
 __all__ = [
     "PERTURBATIONS",
     "PROTOCOLS",
+    "SIMILARITY_MODELS",
     "Ceiling",
     "Interval",
     "PairedTest",
     "Protocol",
     "Threshold",
+    "ThresholdClassifier",
     "accuracy",
     "best_threshold",
     "class_accuracies",
     "cohens_d",
     "confusion",
     "delta_percent",
+    "evidence_similarity",
     "exchange",
     "grouped_bootstrap",
     "length_probe",
@@ -32,6 +36,7 @@ __all__ = [
     "protocol_named",
     "recall_at",
     "score",
+    "similarity_baseline",
     "similarity_threshold",
     "tfidf_predict",
     "tfidf_probe",
