@@ -33,7 +33,7 @@ def test_the_list_of_notebooks_names_each_parameter():
     done = verite("run", "--list")
     assert done.returncode == 0
     assert "detector-on-verite: A detector on VERITE" in done.stdout
-    assert "  folds: int = 5   at least 3;" in done.stdout
+    assert "  folds: int = 4   at least 3;" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,10 @@ class Page:
             self._data[f"weights of {dataset.images.encoder.partition('@')[0]}"] = digest
         return dataset
 
+    def reads(self, name: str) -> None:
+        """Note in the record the files of a data set that no :class:`verite.Dataset` holds, such as VERITE's web evidence."""
+        self._data.update(datasets.checksums([name]))
+
     def source_note(self, dataset: Dataset | None = None) -> Note:
         """Say on the page which data it was made from, or which other data set what follows was made from."""
         shown, what = (self.dataset, "This page") if dataset is None else (dataset, "What follows")
