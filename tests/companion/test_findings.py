@@ -51,10 +51,24 @@ def test_the_picture_tells_its_figures_in_words_and_leaves_out_what_was_not_meas
     assert "VERITE: " not in text.split("aria-label=")[1].split('"')[1]
 
 
+def test_real_words_stand_in_the_picture_above_their_own_chance(places):
+    row = {"table": "TF-IDF", "column": "accuracy", "unit": "%", "n": 300, "protocol": "p", "source": "vmu-twitter"}
+    rows = [{**row, "row": "TF-IDF on captions", "value": 66.2}, {**row, "row": "larger class", "value": 55.2}]
+    write_csv(places.reference / "vmu-twitter.csv", pd.DataFrame(rows).reindex(columns=list(RESULT_COLUMNS)))
+    assert "VMU-Twitter, words only: text 11.0" in written(places)
+
+
+def test_a_newsroom_in_place_of_real_posts_is_left_out_of_the_picture(places):
+    row = {"table": "TF-IDF", "column": "accuracy", "unit": "%", "n": 300, "protocol": "p", "source": "newsroom"}
+    path = places.executed / "cosmos" / "results.csv"
+    write_csv(path, pd.DataFrame([{**row, "row": "groups kept whole", "value": 80.0}]).reindex(columns=list(RESULT_COLUMNS)))
+    assert "COSMOS, words only: " not in written(places)
+
+
 def test_a_difference_can_be_turned_round(places):
-    chasma = {"table": "differences", "row": "CHASMA-D", "column": "image+text − text, true vs miscaptioned", "unit": "points", "n": 300}
-    row = {**chasma, "value": -4.0, "low": -6.8, "high": -1.3, "protocol": "p", "source": "verite"}
-    write_csv(places.reference / "chasma.csv", pd.DataFrame([row]).reindex(columns=list(RESULT_COLUMNS)))
+    balanced = {"table": "differences", "row": "CHASMA-D", "column": "image+text − text, true-vs-mc", "unit": "points", "n": 300}
+    row = {**balanced, "value": -4.0, "low": -6.8, "high": -1.3, "protocol": "p", "source": "verite"}
+    write_csv(places.reference / "modality-balancing.csv", pd.DataFrame([row]).reindex(columns=list(RESULT_COLUMNS)))
     assert "4.0 [1.3, 6.8] points" in written(places)
 
 
