@@ -372,6 +372,13 @@ def test_a_chapter_shows_parameters_comparison_figures_and_provenance(book, name
     assert "Warning:" not in text
 
 
+def test_every_place_that_the_paper_is_found_in_is_there_on_the_built_page(book):
+    links = re.findall(r'href="\.\./(notebooks/executed/[\w-]+\.html)#([^"]+)"', (book / "book" / "where.html").read_text(encoding="utf8"))
+    assert len(links) >= 17
+    for page, anchor in links:
+        assert f'id="{anchor}"' in (book / page).read_text(encoding="utf8"), (page, anchor)
+
+
 def test_the_status_page_lists_every_chapter(book):
     text = (book / "book" / "status.html").read_text(encoding="utf8")
     for name in CHAPTERS:
@@ -433,7 +440,7 @@ def address(book):
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_whole_in_the_browser(browser, address, page, scheme, width):
+def test_a_page_is_whole_in_the_browser(book, browser, address, page, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 844})
     tab = context.new_page()
     asked, errors = [], []
@@ -443,6 +450,8 @@ def test_a_page_is_whole_in_the_browser(browser, address, page, scheme, width):
     tab.goto(f"{address}{page}.html", wait_until="networkidle")
     assert [url for url in asked if not url.startswith((address, "data:"))] == []
     assert errors == []
+    files = {book / url.removeprefix(address).partition("?")[0].partition("#")[0] for url in asked if url.startswith(address)}
+    assert sum(path.stat().st_size for path in files) < 2_000_000  # with its styles, scripts and fonts, not compressed
     tab.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")  # set by a script, on a busy machine a little later
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     # Ink follows the page: text of figures and tables is as light or dark as the text around it.

@@ -87,14 +87,17 @@ def test_a_built_package_carries_notebooks_sources_and_tables_and_nothing_that_w
 
 
 def test_every_table_and_figure_of_the_paper_is_found_where_the_book_says():
-    rows = re.findall(r"^\| ([^|]+) \| \[\]\(([^)]+)\) \| ([^|]+) \|$", (REPOSITORY / "book" / "where.md").read_text(), flags=re.MULTILINE)
-    named = [what for what, _, _ in rows]
+    text = (REPOSITORY / "book" / "where.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| \[\]\(([^)]+)\) \| \[([^]]+)\]\(([^)#]+)#[^)]+\) \|$", text, flags=re.MULTILINE)
+    assert len(rows) == text.count("\n| ") - 1
+    named = [what for what, *_ in rows]
     assert [what for what in named if what.startswith(("Table", "Figure"))] == [f"Table {n}" for n in range(1, 8)] + [
         f"Figure {n}" for n in range(1, 7)
     ]
     assert {"Claims of the text", "Derived figures"} <= set(named)
     contents = (REPOSITORY / "_toc.yml").read_text()
-    for what, page, section in rows:
+    for what, page, section, linked in rows:
         name = Path(page).stem
+        assert page == linked
         assert f"notebooks/executed/{name}\n" in contents, what
         assert f"\n## {section}\n" in (REPOSITORY / "notebooks" / f"{name}.md").read_text(), what
