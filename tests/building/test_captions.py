@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verite.building import read
-from verite.building.captions import compare, find_giveaways, form, keywords, odd_letters, suggest, table
+from verite.building.captions import agreement, compare, find_giveaways, form, keywords, odd_letters, suggest, table
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,13 @@ def test_keywords_leave_out_the_opening_stop_words_numbers_and_repetitions() -> 
     assert keywords("", 3) == []
 
 
+def test_words_agree_with_a_query_by_their_first_five_letters() -> None:
+    assert agreement(["Collapsed", "bridge"], "collapse of a bridge") == 1.0
+    assert agreement(["bridge"], "railway bridge") == 0.5
+    assert agreement([], "bridge") == 0.0
+    assert np.isnan(agreement(["bridge"], "of the"))
+
+
 def test_letters_of_other_scripts_are_named_once() -> None:
     assert odd_letters("\u0391 boat, \u0391 \u0399sland, 5 naïve Ærøs") == "\u0391\u0399"
 
@@ -121,13 +129,8 @@ def test_greek_letters_that_look_latin_stand_in_five_articles(articles: pd.DataF
 def test_first_words_agree_with_the_authors_queries_better_than_rare_ones(articles: pd.DataFrame) -> None:
     asked = articles[articles["query"] != ""]
 
-    def words(text: str) -> set[str]:
-        return {word.casefold()[:5] for word in keywords(text, 99)}
-
     def recall(chosen: list[list[str]]) -> float:
-        pairs = zip(chosen, asked["query"], strict=True)
-        shares = [len(words(" ".join(some)) & words(query)) / len(words(query)) for some, query in pairs if words(query)]
-        return sum(shares) / len(shares)
+        return pd.Series([agreement(some, query) for some, query in zip(chosen, asked["query"], strict=True)]).mean()
 
     everything = [keywords(caption, 99) for caption in asked["true_caption"]]
     often = pd.Series([word for some in everything for word in some]).value_counts()

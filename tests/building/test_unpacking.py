@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from verite.building import balance, read, unpack
+from verite.building import balance, pack, read, unpack
 from verite.building.unpacking import links
 from verite.datasets import load
+from verite.errors import DataError
 from verite.pairs import validate
 
 
@@ -44,6 +45,53 @@ def test_balance_names_what_stands_too_often_or_too_seldom(write: Callable[..., 
     assert (found.captions, found.captions_balanced) == (5, 4)
     assert found.no_image == ("true_4",)
     assert found.repeated == ("true_1", "false_3")
+
+
+def test_pairs_are_packed_into_the_articles_that_they_were_made_of(write: Callable[..., Path]) -> None:
+    articles = read(write(topic=list("abcde"))).iloc[[0, 1, 3]]  # 2 shares a page with 1, and 4 a caption with 3
+    packed = pack(unpack(articles), "https://mine.example")
+    shared = ["true_caption", "false_caption", "topic"]
+    assert packed[shared].to_numpy().tolist() == articles[shared].to_numpy().tolist()
+    assert packed["id"].tolist() == ["article_0", "article_1", "article_3"]
+    assert packed.loc[0, ["true_url", "false_url", "query", "snopes_url"]].tolist() == [
+        "https://mine.example/true_0",
+        "https://mine.example/false_0",
+        "",
+        "https://mine.example/article_0",
+    ]
+
+
+def test_a_newsroom_packed_and_unpacked_has_its_pairs_again(tmp_path: Path) -> None:
+    pairs = load("newsroom", events=20, encoder=None).pairs
+    pack(pairs).to_csv(tmp_path / "articles.csv", index=False)
+    again = unpack(read(tmp_path / "articles.csv"))
+    key = ["label", "caption"]
+    assert again.sort_values(key)[key].to_numpy().tolist() == pairs.sort_values(key)[key].to_numpy().tolist()
+    both = again.merge(pairs, on=["label", "caption"])
+    for name in ("image_id", "text_id", "group"):
+        assert both.groupby(f"{name}_x")[f"{name}_y"].nunique().max() == both.groupby(f"{name}_y")[f"{name}_x"].nunique().max() == 1
+
+
+def test_an_article_without_an_out_of_context_pair_is_packed_with_an_empty_link(write: Callable[..., Path]) -> None:
+    packed = pack(unpack(read(write()).iloc[[4]]))
+    assert packed["false_url"].tolist() == [""]
+
+
+@pytest.mark.parametrize("change", [{"label": "true"}, {"image_id": "another"}, {"label": "out-of-context"}])
+def test_a_group_that_is_no_article_is_one_message(change: dict[str, str], write: Callable[..., Path]) -> None:
+    pairs = unpack(read(write()).iloc[[0, 1]])
+    at = pairs.index[pairs["pair_id"] == "0-miscaptioned"]
+    for name, value in change.items():
+        pairs.loc[at, name] = value
+    with pytest.raises(DataError, match=r"expected each group to be one article: .* Not so: article_0\. Choose"):
+        pack(pairs)
+
+
+def test_an_out_of_context_pair_with_a_caption_of_its_own_is_no_article(write: Callable[..., Path]) -> None:
+    pairs = unpack(read(write()).iloc[[0, 1]])
+    pairs.loc[pairs["pair_id"] == "1-out-of-context", "caption"] = "Other words."
+    with pytest.raises(DataError, match=r"Not so: article_1\."):
+        pack(pairs)
 
 
 @pytest.fixture(scope="module")

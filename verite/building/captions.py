@@ -8,12 +8,25 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-__all__ = ["GIVEAWAYS", "Comparison", "Finding", "compare", "find_giveaways", "form", "keywords", "odd_letters", "suggest", "table"]
+__all__ = [
+    "GIVEAWAYS",
+    "Comparison",
+    "Finding",
+    "agreement",
+    "compare",
+    "find_giveaways",
+    "form",
+    "keywords",
+    "odd_letters",
+    "suggest",
+    "table",
+]
 
 GIVEAWAYS = {
     "doubt": (
@@ -150,6 +163,16 @@ def keywords(caption: str, k: int = 5) -> list[str]:
     words = _WORD.findall(caption[opening.end() :] if opening else caption)
     short = [re.sub(r"['’]s?$", "", word) for word in words]
     return list(dict.fromkeys(word for word in short if len(word) > 2 and word.casefold() not in ENGLISH_STOP_WORDS))[:k]
+
+
+def agreement(words: Iterable[str], query: str) -> float:
+    """Share of a query's words that stand among ``words``, by their first five letters: 0 to 1, NaN for a query without words.
+
+    >>> agreement(keywords("An image shows a collapsed bridge over a river."), "collapsed railway bridges")
+    0.6666666666666666
+    """
+    offered, asked = ({word.casefold()[:5] for word in some} for some in (words, keywords(query, 99)))
+    return len(offered & asked) / len(asked) if asked else float("nan")
 
 
 def odd_letters(caption: str) -> str:

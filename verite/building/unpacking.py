@@ -1,4 +1,4 @@
-"""From articles to pairs, and whether the pairs are balanced (paper, section 3.2)."""
+"""From articles to pairs and back, and whether the pairs are balanced (paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from verite.datasets.home import first_of
+from verite.errors import DataError, name_some
 from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE, merge_groups, validate
 
-__all__ = ["Balance", "balance", "links", "unpack"]
+__all__ = ["Balance", "balance", "links", "pack", "unpack"]
 
 
 def unpack(articles: pd.DataFrame, dataset: str = "verite") -> pd.DataFrame:
@@ -37,6 +38,58 @@ def unpack(articles: pd.DataFrame, dataset: str = "verite") -> pd.DataFrame:
     pairs = _unpack(articles)
     pairs["group"] = merge_groups(pairs["group"], pairs["caption"], pairs["url"], pairs["page"])
     return validate(pairs.drop(columns=["url", "page"]).assign(dataset=dataset), extra=("topic",))
+
+
+def pack(pairs: pd.DataFrame, site: str = "https://newsroom.example") -> pd.DataFrame:
+    """The table of articles that :func:`unpack` makes such pairs of, for a benchmark that came without one.
+
+    Parameters
+    ----------
+    pairs
+        A pair table. Each group is one article: a true pair, a miscaptioned one with the same image, and at most one
+        out-of-context pair with the same caption.
+    site
+        What links begin with. A pair table has none, so they are made up, after the ids of images and groups.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`verite.building.read` gives it, with an empty ``query``; ids are the groups, in their order. A column
+        ``topic`` is handed on, from true pairs.
+
+    Raises
+    ------
+    DataError
+        A group is no such article.
+
+    >>> rows = [("i", "A boat.", "true", "g"), ("i", "A shark.", "miscaptioned", "g"), ("x", "A boat.", "out-of-context", "g")]
+    >>> pack(pd.DataFrame(rows, columns=["image_id", "caption", "label", "group"])).drop(columns="query").iloc[0].tolist()
+    ['g', 'https://newsroom.example/i', 'A boat.', 'https://newsroom.example/x', 'A shark.', 'https://newsroom.example/g']
+    """
+    every = pd.Index(pairs["group"].unique())
+    true, false, other = (
+        pairs[pairs["label"] == label].drop_duplicates("group").set_index("group").reindex(every)
+        for label in (TRUE, MISCAPTIONED, OUT_OF_CONTEXT)
+    )
+    good = true["image_id"].eq(false["image_id"]) & (other["caption"].isna() | other["caption"].eq(true["caption"]))
+    good &= ~every.isin(pairs.loc[pairs.duplicated(["group", "label"]), "group"])
+    if not good.all():
+        raise DataError(
+            "expected each group to be one article: a true pair, a miscaptioned pair of the same image, and at most one out-of-context "
+            f"pair of the same caption. Not so: {name_some(every[~good])}. Choose the groups that are."
+        )
+    articles = pd.DataFrame(
+        {
+            "id": every,
+            "true_url": f"{site}/" + true["image_id"],
+            "true_caption": true["caption"],
+            "false_url": (f"{site}/" + other["image_id"]).fillna(""),
+            "false_caption": false["caption"],
+            "query": "",
+            "snopes_url": f"{site}/" + every,
+        }
+    )
+    return (articles.assign(topic=true["topic"]) if "topic" in pairs.columns else articles).reset_index(drop=True)
 
 
 def links(articles: pd.DataFrame) -> pd.DataFrame:
