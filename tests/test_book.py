@@ -302,6 +302,24 @@ def test_the_papers_own_halves_leave_text_ahead_for_two_training_sets(results):
     assert found.round(1).to_dict() == {"CHASMA-D": 2.4, "Fakeddit": 3.6}
 
 
+def test_the_audit_finds_the_knob_that_was_turned_and_nothing_in_a_newsroom_at_rest(results):
+    found = results("audit-your-benchmark")["value"].droplevel("column")
+    rest, lurid = (found.xs(f"{name}: probes", level="table") for name in ("newsroom", "newsroom, giveaways"))
+    assert lurid["first words"] > 45
+    assert lurid["length"] < 38
+    assert rest.drop("similarity").between(28, 38).all()
+
+
+def test_the_audit_finds_what_is_known_of_the_real_benchmarks(results, real):
+    found = results("audit-your-benchmark")["value"].droplevel("column")
+    probes = found.xs("verite: probes", level="table")
+    assert probes["TF-IDF"] == pytest.approx(44.6, abs=2)
+    assert probes["text embedding"] > 45
+    assert found["vmu-twitter: probes", "ids"] > 85
+    assert found["cosmos: probes", "column article_url"] > 97
+    assert results("audit-your-benchmark").loc[("consistency on verite", "three-class, both pairs of one caption", "words"), "value"] == 0
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)
@@ -387,7 +405,16 @@ def test_the_status_page_lists_every_chapter(book):
 
 def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():
     paths = list(find_places().reference.glob("*.csv"))
-    expected = {"bias-lab", "building-verite", "chasma", "cosmos", "detector", "detector-on-verite", "modality-balancing"}
+    expected = {
+        "audit-your-benchmark",
+        "bias-lab",
+        "building-verite",
+        "chasma",
+        "cosmos",
+        "detector",
+        "detector-on-verite",
+        "modality-balancing",
+    }
     expected |= {"results", "synthetic-data", "vmu-twitter"}
     assert {path.stem for path in paths} == expected
     for path in paths:

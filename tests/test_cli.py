@@ -41,9 +41,9 @@ def test_the_list_of_notebooks_names_each_parameter():
     [
         (
             ("run", "detect"),
-            "verite: no notebook 'detect'. There are: bias-lab, building-verite, chasma, cosmos, detector, detector-on-verite, errata,",
+            "verite: no notebook 'detect'. There are: audit-your-benchmark, bias-lab, building-verite, chasma, cosmos, detector",
         ),
-        (("run",), "verite: which notebook? There are: bias-lab, building-verite"),
+        (("run",), "verite: which notebook? There are: audit-your-benchmark, bias-lab, building-verite"),
         (("run", "measuring-bias", "-p", "folds", "3"), "verite: notebook measuring-bias has no parameter folds. It has:\n  convention"),
         (("run", "measuring-bias", "-p", "seed", "x"), "verite: parameter seed: expected an integer, found 'x'."),
         (("run", "measuring-bias", "-p", "seed"), "verite: parameter seed has no value. Write: -p seed VALUE."),

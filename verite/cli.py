@@ -1,4 +1,4 @@
-"""The command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | data``."""
+"""Command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | audit | data``."""
 
 from __future__ import annotations
 
@@ -260,6 +260,47 @@ def score_command(
         about = {"commit": commit(), "versions": versions()}
         paths = write_scores(scores, out, name or predictions.stem, about=about, force=force)
         print("\n" + "\n".join(map(str, paths)))
+
+
+@app.command("audit")
+def audit_command(
+    source: Annotated[str, typer.Argument(metavar="CSV|NAME", help="CSV, TSV, JSON lines or parquet, or a data set.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder for audit.html, audit.json and suspects.csv.")] = Path("audit"),
+    label_column: Annotated[str, typer.Option(help="Guessed if not given, as all columns.", show_default=False)] = "",
+    caption_column: Annotated[str, typer.Option(show_default=False)] = "",
+    image_column: Annotated[str, typer.Option(help="Ids or file names of images.", show_default=False)] = "",
+    group_column: Annotated[str, typer.Option(help="What must not be split, such as an event.", show_default=False)] = "",
+    split_column: Annotated[str, typer.Option(show_default=False)] = "",
+    id_column: Annotated[str, typer.Option(show_default=False)] = "",
+    images: Annotated[Path | None, typer.Option(help="Vectors of the images: verite encode's, or .npy.", show_default=False)] = None,
+    image_ids: Annotated[Path | None, typer.Option(help="Ids of the vectors in .npy, one a line.", show_default=False)] = None,
+    texts: Annotated[Path | None, typer.Option(help="Vectors of the captions.", show_default=False)] = None,
+    text_ids: Annotated[Path | None, typer.Option(help="Ids of the vectors in .npy, one a line.", show_default=False)] = None,
+    image_folder: Annotated[Path | None, typer.Option(help="Where the image files lie.", show_default=False)] = None,
+    probes: Annotated[str, typer.Option(help="Families of probes, with commas; all if not given.", show_default=False)] = "",
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Decides folds, permutations and resamples.")] = 0,
+    permutations: Annotated[int, typer.Option(min=200, max=1999, help="Of each test.")] = 1000,
+    fix: Annotated[bool, typer.Option("--fix", help="Also write a cleaned copy, and what was changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an audit that is there.")] = False,
+) -> None:
+    """Look at what a benchmark lets a model get away with that sees one modality alone: verite audit PAIRS.csv --out FOLDER."""
+    from verite.audit.command import audit_files, probe_names
+    from verite.companion.record import commit, versions
+
+    named = {"label": label_column, "caption": caption_column, "image": image_column}
+    named |= {"group": group_column, "split": split_column, "id": id_column}
+    lines = audit_files(
+        source,
+        out,
+        columns={what: name for what, name in named.items() if name},
+        vectors={"images": images, "image_ids": image_ids, "texts": texts, "text_ids": text_ids, "folder": image_folder},
+        parameters={"probes": probe_names(probes), "folds": folds, "seed": seed, "permutations": permutations},
+        mend=fix,
+        force=force,
+        about={"commit": commit(), "versions": versions()},
+    )
+    print("\n".join(lines))
 
 
 @data.command("list")
