@@ -310,7 +310,7 @@ def test_instructions_tell_where_to_ask_for_what(data_home: Path) -> None:
 
 
 def test_an_unknown_data_set_is_an_error_that_lists_those_there_are() -> None:
-    known = "verite, verite-evidence, vmu-twitter, cosmos, fakeddit, visualnews, newsclippings, meir, newsroom"
+    known = "verite, verite-evidence, vmu-twitter, cosmos, fakeddit, visualnews, newsclippings, meir, averitec, averimatec, newsroom"
     with pytest.raises(ParameterError, match=rf"'VERITE'. There are: {known}"):
         download.fetch("VERITE")
 

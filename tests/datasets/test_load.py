@@ -96,3 +96,21 @@ def test_naming_data_sets_loads_no_loader_and_nothing_heavy() -> None:
     root = Path(datasets.__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_options_are_parsed_as_the_data_sets_own_defaults_are() -> None:
+    assert datasets.parse_options("vmu-twitter", {"seed": "3"}) == {"seed": 3}
+    assert datasets.parse_options("meir", {"reference": "False"}) == {"reference": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("vmu-twitter", {"seed": "many"}, "seed: expected a whole number, found 'many'"),
+        ("meir", {"reference": "maybe"}, "reference: expected true or false, found 'maybe'"),
+        ("cosmos", {"captions": "caption2"}, "cosmos has no option 'captions'"),
+    ],
+)
+def test_an_option_that_does_not_parse_is_named(name: str, given: dict[str, str], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        datasets.parse_options(name, given)

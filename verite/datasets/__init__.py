@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "instructions",
     "load",
     "names",
+    "parse_options",
     "status",
 ]
 
@@ -77,6 +79,34 @@ def load(name: str, **options: Any) -> Dataset:
     """
     dataset: Dataset = _loader(name, options).load(**options)
     return dataset
+
+
+def parse_options(name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Options of :func:`load` from text, as they come from a command line.
+
+    Raises
+    ------
+    ParameterError
+        There is no such data set or option, or a value does not parse.
+
+    >>> parse_options("vmu-twitter", {"seed": "3", "protocol": "comparable"})
+    {'seed': 3, 'protocol': 'comparable'}
+    """
+    known = inspect.signature(_loader(name, dict(given)).load).parameters
+    return {option: _parse(option, text, known[option].default if option in known else "") for option, text in given.items()}
+
+
+def _parse(option: str, text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise ParameterError(f"{option}: expected true or false, found {text!r}.")
+        return text.lower() == "true"
+    if isinstance(default, int):
+        try:
+            return int(text)
+        except ValueError:
+            raise ParameterError(f"{option}: expected a whole number, found {text!r}.") from None
+    return text
 
 
 def card(name: str) -> Card:

@@ -149,5 +149,8 @@ FILES: Mapping[str, tuple[DataFile, ...]] = {
         DataFile("meir/manipulated_dev_id.txt", f"{_MEIR}/manipulated_dev_id.txt"),
         DataFile("meir/manipulated_test_id.txt", f"{_MEIR}/manipulated_test_id.txt"),
     ),
+    "averitec": (DataFile("averitec/dev.json"),),
+    "averimatec": (DataFile("averimatec/train.json"), DataFile("averimatec/val.json"), DataFile("averimatec/test.json")),
 }
-"""By the name to fetch them under. ``verite-evidence`` is no data set of its own: :mod:`verite.datasets.evidence` reads it."""
+"""By the name to fetch them under. ``verite-evidence``, ``averitec`` and ``averimatec`` hold no pairs: :mod:`verite.datasets.evidence` and
+:func:`verite.averimatec.read_claims` read them."""
