@@ -1,4 +1,4 @@
-"""Command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | audit | data``."""
+"""Command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | audit | averimatec | data``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from verite.cli_averimatec import averimatec
 from verite.errors import ParameterError, StoppedError, VeriteError
 from verite.files import read_text
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Where the data are, what is there, and how to get the rest.", no_args_is_help=True)
 app.add_typer(data, name="data")
+app.add_typer(averimatec, name="averimatec")
 
 
 def main() -> None:
@@ -349,8 +351,7 @@ def data_pairs(
         raise ParameterError(f"{out} is there. Choose another name, or replace it with --force.")
     if name == "newsroom":
         raise ParameterError("a newsroom has images that have to be drawn. Write one with: verite newsroom FOLDER.")
-    options = {key: {"true": True, "false": False}.get(text.lower(), text) for key, text in _pairs(parameter).items()}
-    pairs = datasets.load(name, **options).pairs
+    pairs = datasets.load(name, **datasets.parse_options(name, _pairs(parameter))).pairs
     write_csv(out, pairs)
     print(f"{len(pairs):,} pairs: {out}")
 

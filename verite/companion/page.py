@@ -146,6 +146,7 @@ class Page:
         protocol: str,
         scale: float = 1,
         dataset: Dataset | None = None,
+        source: str = "",
         **columns: Any,
     ) -> pd.DataFrame:
         """Keep figures for the results file; return them in its columns.
@@ -164,6 +165,8 @@ class Page:
             Factor for ``value``, ``low`` and ``high``: 100 turns shares into per cent.
         dataset
             What the figures were made from, where it is not the page's own data set; all of one table are from one.
+        source
+            Its name, where there is no data set to give: claims are none.
         columns
             Further columns with one value, such as ``column="count"``.
 
@@ -173,7 +176,7 @@ class Page:
             ``row``, ``column`` or ``value`` is missing; or the table has figures of another data set already.
         """
         made_from = dataset or self.dataset
-        source = made_from.name if made_from is not None else "paper"
+        source = source or (made_from.name if made_from is not None else "paper")
         if (other := self._sources.setdefault(table, source)) != source:
             raise DataError(f"results of {table!r} were made from {other} so far, and these from {source}. Give them a table of their own.")
         full = frame.assign(**columns, table=table, unit=unit, protocol=protocol, source=source)

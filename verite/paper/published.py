@@ -16,7 +16,7 @@ import pandas as pd
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_csv
 
-__all__ = ["compare", "table", "wide"]
+__all__ = ["compare", "read_cells", "table", "wide"]
 
 _NAMES: tuple[int | str, ...] = (1, 2, 3, 4, 5, 6, 7, "prose")
 _EXTRAS = ("low", "high", "n")
@@ -123,11 +123,13 @@ def compare(
     return result[[*front, *(column for column in result if column not in front)]]
 
 
-@cache
-def _read(name: int | str) -> pd.DataFrame:
-    if name not in _NAMES:
-        raise ParameterError(f"the paper has no table {name!r}. Known: {', '.join(map(str, _NAMES))}.")
-    resource = files("verite.paper") / "tables" / (f"table{name}.csv" if isinstance(name, int) else f"{name}.csv")
+def read_cells(package: str, name: int | str) -> pd.DataFrame:
+    """A published table from ``tables/`` of a package, for papers whose numbers stand in files like these.
+
+    >>> read_cells("verite.paper", 3)["decimals"].max()
+    np.int64(1)
+    """
+    resource = files(package) / "tables" / (f"table{name}.csv" if isinstance(name, int) else f"{name}.csv")
     with as_file(resource) as path:
         cells = read_csv(path)
     printed = cells["value"]
@@ -136,3 +138,10 @@ def _read(name: int | str) -> pd.DataFrame:
         value=pd.to_numeric(printed.mask(printed == "")).astype(float),
         decimals=printed.str.partition(".")[2].str.len(),
     )
+
+
+@cache
+def _read(name: int | str) -> pd.DataFrame:
+    if name not in _NAMES:
+        raise ParameterError(f"the paper has no table {name!r}. Known: {', '.join(map(str, _NAMES))}.")
+    return read_cells("verite.paper", name)
