@@ -320,6 +320,42 @@ def test_the_audit_finds_what_is_known_of_the_real_benchmarks(results, real):
     assert results("audit-your-benchmark").loc[("consistency on verite", "three-class, both pairs of one caption", "words"), "value"] == 0
 
 
+def test_claims_of_the_newsroom_have_all_verdicts_in_order_of_time(results):
+    found = results("from-pairs-to-claims")["value"]
+    assert found.loc["recipes"].droplevel("row").groupby("column").sum().to_dict() == {
+        "Supported": 12, "Refuted": 20, "Conflicting/Cherrypicking": 8, "Not Enough Evidence": 8,
+    }  # fmt: skip
+    assert (found.loc["order"] == 0).all()
+    kappa = found.loc["kappa"].unstack("column")
+    assert (kappa["Randolph"] > kappa["Fleiss"] + 0.1).all()
+
+
+def test_claims_of_averitec_and_evidence_of_verite_are_counted(results, real):
+    found = results("from-pairs-to-claims")["value"].droplevel("column")
+    assert found["AVeriTeC", "claims"] == 500
+    assert found["late, AVeriTeC", "later than the claim"] > 0
+    alike = results("from-pairs-to-claims").loc["evidence"].xs("largest cosine, x 100", level="column")
+    assert alike.loc["miscaptioned", "low"] > alike.loc["true", "high"] > alike.loc["out-of-context", "value"]
+
+
+def test_verification_needs_a_search_and_counts_a_verdict_less_the_higher_the_threshold(results):
+    found = results("verification-with-evidence")
+    four = found.loc["Table 4", "value"].unstack("row")
+    assert four.loc["all", "gold evidence"] > four.loc["all", "no search"] + 0.5
+    curve = found.loc["lambda", "value"].droplevel("column")
+    curve.index = curve.index.astype(float)
+    assert curve.sort_index().is_monotonic_decreasing
+
+
+def test_the_deterministic_judge_falls_where_it_should_and_says_where_it_does_not_stay(results):
+    found = results("verification-with-evidence").loc["Table 11"].xs("separated", level="column")
+    for name in ("Completeness", "Shuffle", "Irrelevant Image"):
+        assert found.loc[name, "high"] < -10
+    stays = ["Argument structure", "Fluency", "Image Invariance", "Inv. contract", "Inv. num2text", "Inv. text2num", "Redundant words"]
+    assert found.loc[stays, "value"].abs().max() < 5
+    assert found.loc["Inv. synonyms", "value"] < -5
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_record_stands_beside_the_results_it_describes(results, name):
     record = read_record(find_places(), name)
@@ -415,7 +451,7 @@ def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_th
         "detector-on-verite",
         "modality-balancing",
     }
-    expected |= {"results", "synthetic-data", "vmu-twitter"}
+    expected |= {"from-pairs-to-claims", "results", "synthetic-data", "verification-with-evidence", "vmu-twitter"}
     assert {path.stem for path in paths} == expected
     for path in paths:
         found = read_results(path)

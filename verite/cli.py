@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from verite.cli_averimatec import averimatec
+from verite.cli_averimatec_run import run_command as averimatec_run
 from verite.errors import ParameterError, StoppedError, VeriteError
 from verite.files import read_text
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Where the data are, what is there, and how to get the rest.", no_args_is_help=True)
 app.add_typer(data, name="data")
+averimatec.command("run")(averimatec_run)
 app.add_typer(averimatec, name="averimatec")
 
 

@@ -77,7 +77,7 @@ def score_command(
     judge_url: Url = "",
     key_variable: Key = "",
     replies: Replies = None,
-    images: Images = None,
+    images: Annotated[list[Path], typer.Option(help="Folder of images; may be given again, as for those that a run found.")] = [],  # noqa: B006
     clip: Clip = "",
     pretrained: Weights = None,
     statements: Annotated[Path | None, typer.Option(help="Reference evidence that a model put into words.", show_default=False)] = None,

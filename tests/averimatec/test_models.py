@@ -196,3 +196,9 @@ def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest
 def test_a_model_that_is_not_named_whole_is_an_error(options: dict[str, str], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         open_model(**options)  # type: ignore[arg-type]
+
+
+def test_half_a_character_in_a_reply_is_kept_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    CachedModel(path, ScriptedModel(lambda prompt, images: "half \ud83d of it")).complete("What?")
+    assert CachedModel(path).complete("What?").text == "half \ud83d of it"

@@ -129,7 +129,7 @@ class CachedModel:
         with self._lock:
             self._replies[key] = reply
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            line = json.dumps({"key": key, **asdict(reply)}, ensure_ascii=False)
+            line = json.dumps({"key": key, **asdict(reply)})  # in ASCII: a reply may hold half a character
             with self.path.open("ab") as stream:
                 stream.write(f"{line}\n".encode())
         return reply

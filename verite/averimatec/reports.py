@@ -31,7 +31,7 @@ def score_files(
     out: Path,
     judge: Judge,
     *,
-    images: Path | None = None,
+    images: Sequence[Path] = (),
     statements: Path | None = None,
     force: bool = False,
     **options: Any,
@@ -42,6 +42,8 @@ def score_files(
 
     Parameters
     ----------
+    images
+        Folders of images: the claims', and those that the evidence of a run names. Of two files of one name the later folder's counts.
     options
         Of :func:`verite.averimatec.score_submission`.
 
@@ -63,7 +65,7 @@ def score_files(
         claims,
         read_submission(submission),
         judge,
-        files=image_files(images) if images else None,
+        files={name: path for folder in images for name, path in image_files(folder).items()},
         statements=read_statements(statements, claims) if statements else None,
         **options,
     )
