@@ -40,19 +40,19 @@ def test_without_any_bias_nothing_fires_and_vectors_belong_to_their_rows(newsroo
 @pytest.mark.parametrize(
     ("knob", "expected", "modality"),
     [
-        ({"giveaway_rate": 0.5}, {"first words"}, {"text"}),
-        ({"length_gap": 4}, {"length"}, {"text"}),
-        ({"template_leak": 0.8}, {"first words", "punctuation and case"}, {"text"}),
-        ({"manipulation_rate": 0.6}, set(), {"image"}),
-        ({"asymmetric_rate": 0.5}, set(), set()),
-        ({"balanced": False}, set(), set()),
+        ({"giveaway_rate": 0.5}, ["first words"], ["text"]),
+        ({"length_gap": 4}, ["length"], ["text"]),
+        ({"template_leak": 0.8}, ["first words", "punctuation and case"], ["text"]),
+        ({"manipulation_rate": 0.6}, [], ["image"]),
+        ({"asymmetric_rate": 0.5}, [], []),
+        ({"balanced": False}, [], []),
     ],
     ids=str,
 )
-def test_a_knob_makes_its_own_probe_fire_and_no_other(knob: dict[str, Any], expected: set[str], modality: set[str]):
+def test_a_knob_makes_its_own_probe_fire_and_no_other(knob: dict[str, Any], expected: list[str], modality: list[str]):
     found = audit(Benchmark.of(load("newsroom", events=200, **knob)), permutations=200, resamples=500)
-    assert narrow(found.firing) == expected
-    assert modalities(found.probes) == modality
+    assert sorted(narrow(found.firing)) == expected
+    assert sorted(modalities(found.probes)) == modality
 
 
 def test_false_captions_with_a_giveaway_are_told_by_it():
