@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PAGES = sorted([*REPOSITORY.glob("notebooks/*.md"), *REPOSITORY.glob("book/*.md")])
+PAGES = sorted([*REPOSITORY.glob("notebooks/*.md"), *REPOSITORY.glob("book/*.md"), *REPOSITORY.glob("book/teaching/*.md")])
 
 # What may hold digits, and why.
 ALLOWED = (
     r"(Tables?|[Ss]ections?|Figures?|Fig\.|Solution to) \d+(\.\d+)*((,| and| to) \d+(\.\d+)*)*",  # where the paper says it; exercises
+    r"\*\*Exercise \d+\.\*\*",  # which exercise of a chapter the instructor's guide answers
     r"95 %",  # the level of every interval: a convention, not a result
     r"NC-t2t|macro-F1",  # names
     r"Python \d\.\d+",  # a requirement

@@ -1,4 +1,4 @@
-"""Command line: ``verite run | notebook | book | reference | newsroom | build | synth | encode | score | audit | averimatec | data``."""
+"""Command line: ``verite run``, ``notebook``, ``book``, ``course`` and what ``verite --help`` lists besides."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Where the data are, what is there, and how to get the rest.", no_args_is_help=True)
 app.add_typer(data, name="data")
+course = typer.Typer(help="A course from the book: notebooks for students and for instructors.", no_args_is_help=True)
+app.add_typer(course, name="course")
 averimatec.command("run")(averimatec_run)
 app.add_typer(averimatec, name="averimatec")
 
@@ -305,6 +307,26 @@ def audit_command(
         about={"commit": commit(), "versions": versions()},
     )
     print("\n".join(lines))
+
+
+@course.callback()
+def _course() -> None:
+    """Keep ``build`` a word of its own: typer would leave the name of a lone command out."""
+
+
+@course.command("build")
+def course_build(
+    out: Annotated[Path, typer.Argument(help="Folder for student/, instructor/ and course.json.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace a course that is there; other files in its folder stay.")] = False,
+) -> None:
+    """Write every notebook twice, for students without solutions and for instructors with them: verite course build OUT."""
+    from verite.course import build_course
+
+    written = build_course(out, force=force)
+    for edition in ("student", "instructor"):
+        notebooks = [path for path in written if path.parent.name == edition and path.suffix == ".ipynb"]
+        print(f"{edition}'s edition: {len(notebooks)} notebooks, listed in {out / edition / 'index.md'}")
+    print(f"list of all files, with checksums: {written[0]}")
 
 
 @data.command("list")

@@ -1,4 +1,4 @@
-"""What the book needs of Sphinx: formulas that need no script, and pages that ask no other host.
+"""What the book needs of Sphinx: formulas that need no script, pages that ask no other host and that every reader can use.
 
 Formulas are turned into MathML when the book is built. Browsers draw it by themselves and screen readers read
 it, where the usual script would be fetched from elsewhere by each reader.
@@ -40,7 +40,9 @@ def _block(writer: Any, node: nodes.Element) -> None:
         if anchor is None:
             _LOG.warning("equation %s has a number and no anchor", node["label"], location=node)
     identity = f' id="{node["ids"][0]}"' if node["ids"] else ""
-    writer.body.append(f'<div class="math"{identity}>{number}{_mathml(node, "block")}</div>')
+    # On a narrow screen a long formula scrolls: who has no mouse must be able to reach it.
+    name = f"Equation {node['number']}" if node["number"] else "Equation"
+    writer.body.append(f'<div class="math"{identity} tabindex="0" role="group" aria-label="{name}">{number}{_mathml(node, "block")}</div>')
     raise nodes.SkipNode
 
 
@@ -52,21 +54,32 @@ def _stay_at_home(app: Sphinx, page: str, template: str, context: dict[str, Any]
         ]
 
 
-_ICONS = re.compile(r'[^\n]*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>\n?')
+_MENDED = (
+    # A script of 1.5 MB that draws icons anew: the theme's style sheet has them all as a font, a tenth of that.
+    (re.compile(r'[^\n]*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>\n?'), ""),
+    # A script of the theme turns "auto" into one of its two sets of colours; who runs no script would have neither.
+    (re.compile(r'(<html [^>]*data-theme=)"auto"'), r'\1"light"'),
+    # docutils gives the entries of a bibliography a role that ARIA has given up and that may not stand in a list.
+    (re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
+    # What stands in the sidebar above the contents belongs to no landmark by which screen readers find their way.
+    (re.compile(r'<div id="pst-primary-sidebar"'), '<div id="pst-primary-sidebar" role="complementary" aria-label="Book"'),
+)
+"""What the theme and docutils write into every page, and what stands there instead."""
 
 
-def _drop_icons_script(app: Sphinx, failed: Exception | None) -> None:
-    """Drop a script of 1.5 MB that draws icons anew: the theme's style sheet has them all as a font, a tenth of that."""
+def _mend_pages(app: Sphinx, failed: Exception | None) -> None:
     if failed is None and app.builder.format == "html":
         for path in Path(app.outdir).rglob("*.html"):
-            text = path.read_text(encoding="utf8")
-            if _ICONS.search(text):
-                path.write_text(_ICONS.sub("", text), encoding="utf8")
+            text = mended = path.read_text(encoding="utf8")
+            for found, instead in _MENDED:
+                mended = found.sub(instead, mended)
+            if mended != text:
+                path.write_text(mended, encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("html-page-context", _stay_at_home, priority=900)
-    app.connect("build-finished", _drop_icons_script)
+    app.connect("build-finished", _mend_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

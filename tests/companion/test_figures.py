@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from verite.companion.figures import COLOURS, Figure, Pictures, style
 from verite.errors import ParameterError
+from verite.pairs import MISCAPTIONED, MISINFORMATION, OUT_OF_CONTEXT, TRUE
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -84,6 +87,29 @@ def test_colours_have_a_contrast_of_three_to_one_on_light_and_on_dark(name):
     for ground in ("#ffffff", "#121212"):
         high, low = sorted((luminance(COLOURS[name]), luminance(ground)), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 3, ground
+
+
+MEETING = [("image+text", "image;text", "text", "image", "neutral"), (TRUE, OUT_OF_CONTEXT, MISCAPTIONED, "neutral")]
+"""Colours that stand in one figure."""
+
+
+@pytest.mark.filterwarnings("ignore:.*simulation of tritanomaly is based on the shift paradigm")
+@pytest.mark.parametrize("sight", ["all cones", "Protanomaly", "Deuteranomaly", "Tritanomaly"])
+@pytest.mark.parametrize("names", MEETING, ids=["modalities", "labels"])
+def test_colours_of_a_figure_stay_apart_for_readers_without_one_kind_of_cone(names, sight):
+    """Machado et al. (2009) at full severity, on linear sRGB; CIEDE2000 between each two colours. About 2 is just seen side by side."""
+    import colour
+
+    seen = np.eye(3) if sight == "all cones" else colour.blindness.matrix_cvd_Machado2009(sight, 1.0)
+    linear = {name: colour.models.eotf_sRGB(colour.notation.HEX_to_RGB(COLOURS[name])) for name in names}
+    lab = {name: colour.XYZ_to_Lab(colour.RGB_to_XYZ(np.clip(seen @ rgb, 0, 1), "sRGB")) for name, rgb in linear.items()}
+    distances = {pair: float(colour.delta_E(lab[pair[0]], lab[pair[1]])) for pair in itertools.combinations(names, 2)}
+    assert min(distances.values()) > 10, distances
+
+
+def test_every_colour_is_measured_against_those_it_meets():
+    assert {name for names in MEETING for name in names} == set(COLOURS) - {MISINFORMATION}
+    assert COLOURS[MISINFORMATION] == COLOURS[MISCAPTIONED]
 
 
 def test_pictures_have_alternative_texts_and_escape_what_is_said():

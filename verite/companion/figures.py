@@ -25,17 +25,17 @@ __all__ = ["COLOURS", "Figure", "Pictures", "style"]
 
 COLOURS: Mapping[str, str] = {
     "image+text": "#009E73",
-    "image;text": "#C46BA0",
+    "image;text": "#C878A0",
     "text": "#0072B2",
     "image": "#D55E00",
     TRUE: "#3F88C5",
     OUT_OF_CONTEXT: "#B37400",
-    MISCAPTIONED: "#B5446E",
-    MISINFORMATION: "#B5446E",
-    "neutral": "#808080",
+    MISCAPTIONED: "#C02858",
+    MISINFORMATION: "#C02858",
+    "neutral": "#747474",
 }
 """One colour a modality and one a label, in every figure. Each has a contrast of at least 3 : 1 on the light and
-on the dark page, and they stay apart under the common kinds of colour blindness."""
+on the dark page, and those that meet in a figure stay at least 10 (CIEDE2000) apart for readers who lack one kind of cone."""
 
 _INK = "#010203"  # stands for the page's text colour until the figure is SVG
 _number = itertools.count(1)

@@ -54,7 +54,11 @@ class Table:
         """The table as HTML; every value is escaped."""
         cells = self.cells()
         kinds = ["" if _is_text(self.frame[name]) else ' class="number"' for name in self.frame.columns]
-        head = "".join(f'<th scope="col"{kind}>{html.escape(str(name))}</th>' for name, kind in zip(self.frame.columns, kinds, strict=True))
+        # A header without a word heads nothing: screen readers would announce it before each cell.
+        head = "".join(
+            f'<th scope="col"{kind}>{html.escape(str(name))}</th>' if str(name) else "<td></td>"
+            for name, kind in zip(self.frame.columns, kinds, strict=True)
+        )
         spans = _spans(cells.iloc[:, 0].tolist()) if self.headers else [1] * len(cells)
         body = []
         for span, row in zip(spans, cells.itertuples(index=False), strict=True):

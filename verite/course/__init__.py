@@ -1,0 +1,24 @@
+"""A course from the book: a student's and an instructor's edition of every notebook, and an exercise in annotation.
+
+:func:`build_course` writes both editions; :class:`Annotation` deals the pairs that students label by hand, and
+:func:`agreement` says how far they agree. A course is made of the notebooks' own sources, so it never falls behind them.
+"""
+
+from __future__ import annotations
+
+from verite.course.annotation import Annotation, agreement, check_share, read_annotations
+from verite.course.build import WEEKS, build_course
+from verite.course.editions import exercises, for_instructors, for_students, solutions
+
+__all__ = [
+    "WEEKS",
+    "Annotation",
+    "agreement",
+    "build_course",
+    "check_share",
+    "exercises",
+    "for_instructors",
+    "for_students",
+    "read_annotations",
+    "solutions",
+]
