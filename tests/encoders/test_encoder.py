@@ -341,6 +341,7 @@ def test_captions_that_say_nothing_fail_with_the_reason(tiny: Encoder) -> None:
     assert found.embeddings.ids == ("a", "f")
     assert found.ledger["id"].tolist() == ["b", "c", "d", "e"]
     assert set(found.ledger["status"]) == {"failed"}
+    assert found.ledger["source"].iloc[-1] == "half \\ud83d"
     with pytest.raises(DataError, match=r"none of 1 caption\(s\) could be encoded: an empty caption"):
         tiny.encode_texts({"a": ""}, normalise=True)
 

@@ -400,7 +400,8 @@ def _image_key(source: Source) -> Hashable:
 def _shown(item: object) -> str:
     if isinstance(item, Image.Image):
         return f"{item.mode} image of {item.width} × {item.height}"
-    return os.fspath(item) if isinstance(item, os.PathLike) else str(item)
+    text = os.fspath(item) if isinstance(item, os.PathLike) else str(item)
+    return text.encode("utf8", "backslashreplace").decode("utf8")  # half a character can neither be written nor, with pyarrow, be held
 
 
 def _unusable(text: object) -> str:
