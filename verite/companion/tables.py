@@ -95,13 +95,15 @@ def with_interval(value: float, low: float, high: float, digits: int = 1) -> str
 
     >>> with_interval(54.512, 51.2, 57.9)
     '54.5 [51.2, 57.9]'
+    >>> with_interval(1.5, -0.04, 3.1)
+    '1.5 [0.0, 3.1]'
     """
     if value != value:
         return "–"
-    shown = f"{value:.{digits}f}"
+    shown = f"{value:z.{digits}f}"
     if low != low or high != high:
         return shown
-    return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{shown} [{low:z.{digits}f}, {high:z.{digits}f}]"
 
 
 def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1, reference: str = "reference") -> Table:
