@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verite.averimatec.replies import ModelError, Reply, parts, snippet
+from verite.averimatec.replies import ModelError, Reply, check_endpoint, parts, snippet
 from verite.encoders.pictures import open_picture
-from verite.errors import ParameterError
 
 __all__ = ["EndpointModel"]
 
@@ -63,10 +62,7 @@ class EndpointModel:
     sleep: Callable[[float], object] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(("http://", "https://")):
-            raise ParameterError(f"expected an address that starts with http:// or https://, found {self.url!r}.")
-        if self.key_variable and not os.environ.get(self.key_variable):
-            raise ParameterError(f"no key: the environment variable {self.key_variable} is empty. Set it to your key.")
+        check_endpoint(self.url, self.key_variable)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ prompt quotes (claims, pages) is text; nothing in it is run, followed or fetched
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from verite.errors import ParameterError, VeriteError
 
-__all__ = ["Model", "ModelError", "Reply", "ScriptedModel", "parts", "snippet"]
+__all__ = ["Model", "ModelError", "Reply", "ScriptedModel", "check_endpoint", "parts", "snippet"]
 
 _IMAGE = re.compile(r"<image (\d+)>")
 
@@ -102,3 +103,22 @@ def snippet(content: bytes) -> str:
     """What was sent, as an error shows it: at most 120 characters."""
     text = " ".join(content[:300].decode("utf8", "replace").split())
     return repr(text if len(text) <= 120 else f"{text[:117]}...")
+
+
+def check_endpoint(url: str, key_variable: str) -> None:
+    """Refuse an address that is none, and a key that is not there, before anything is asked.
+
+    Raises
+    ------
+    ParameterError
+        The address does not start with http:// or https://, or the environment variable is empty.
+
+    >>> check_endpoint("localhost:8000", "")
+    Traceback (most recent call last):
+        ...
+    verite.errors.ParameterError: expected an address that starts with http:// or https://, found 'localhost:8000'.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise ParameterError(f"expected an address that starts with http:// or https://, found {url!r}.")
+    if key_variable and not os.environ.get(key_variable):
+        raise ParameterError(f"no key: the environment variable {key_variable} is empty. Set it to your key.")

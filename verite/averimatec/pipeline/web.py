@@ -16,8 +16,9 @@ from typing import Any
 
 from verite.averimatec.pipeline.search import RESULTS, Picture
 from verite.averimatec.reading import Fields
+from verite.averimatec.replies import check_endpoint
 from verite.averimatec.store import Page
-from verite.errors import DataError, ParameterError, VeriteError
+from verite.errors import DataError, VeriteError
 from verite.files import atomic_path
 
 __all__ = ["SearchError", "WebSearch"]
@@ -54,10 +55,7 @@ class WebSearch:
     sleep: Callable[[float], object] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(("http://", "https://")):
-            raise ParameterError(f"expected an address that starts with http:// or https://, found {self.url!r}.")
-        if self.key_variable and not os.environ.get(self.key_variable):
-            raise ParameterError(f"no key: the environment variable {self.key_variable} is empty. Set it to your key.")
+        check_endpoint(self.url, self.key_variable)
 
     @property
     def name(self) -> str:
