@@ -98,7 +98,8 @@ MEETING = [("image+text", "image;text", "text", "image", "neutral"), (TRUE, OUT_
 @pytest.mark.parametrize("names", MEETING, ids=["modalities", "labels"])
 def test_colours_of_a_figure_stay_apart_for_readers_without_one_kind_of_cone(names, sight):
     """Machado et al. (2009) at full severity, on linear sRGB; CIEDE2000 between each two colours. About 2 is just seen side by side."""
-    import colour
+    with np.printoptions():  # this library sets, for the whole process, how numpy prints
+        import colour
 
     seen = np.eye(3) if sight == "all cones" else colour.blindness.matrix_cvd_Machado2009(sight, 1.0)
     linear = {name: colour.models.eotf_sRGB(colour.notation.HEX_to_RGB(COLOURS[name])) for name in names}
