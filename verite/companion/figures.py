@@ -85,9 +85,11 @@ class Figure:
         What there is to see, for those who do not see it: a sentence or two.
     caption
         Stands below the figure.
+    name
+        By which text and slides refer to it: ``{shown}`name```; unique on its page.
     """
 
-    def __init__(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> None:
+    def __init__(self, figure: MatplotlibFigure, alt: str, caption: str = "", name: str = "") -> None:
         if not alt.strip():
             raise ParameterError("a figure needs an alternative text: say in a sentence what there is to see.")
         from matplotlib import pyplot as plt
@@ -97,12 +99,12 @@ class Figure:
             figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
             figure.savefig(png, format="png", dpi=144, facecolor="white", metadata={"Software": None})
         plt.close(figure)
-        self.alt, self.caption = alt, caption
+        self.alt, self.caption, self.name = alt, caption, name
         self._svg, self._png = svg.getvalue(), png.getvalue()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {
-            "text/html": _figure_html(inline_svg(self._svg, self.alt), self.caption),
+            "text/html": _figure_html(inline_svg(self._svg, self.alt), self.caption, self.name),
             "image/png": base64.b64encode(self._png).decode("ascii"),
             "text/plain": f"[figure: {self.alt}]",
         }
@@ -163,6 +165,7 @@ def inline_svg(svg: str, alt: str) -> str:
     return f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="{view}"{size} xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{rest}'
 
 
-def _figure_html(content: str, caption: str) -> str:
+def _figure_html(content: str, caption: str, name: str) -> str:
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f'<figure class="verite-figure">{content}{below}</figure>'
+    called = f' data-name="{html.escape(name)}"' if name else ""
+    return f'<figure class="verite-figure"{called}>{content}{below}</figure>'

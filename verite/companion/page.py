@@ -8,7 +8,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from verite.files import read_csv, read_text, sha256, write_csv, write_json
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
+    from verite.course import Answer
     from verite.datasets import Dataset
     from verite.lab import World
 
@@ -80,7 +81,7 @@ class Page:
             {"parameter": one.name, "meaning": _meaning(one), "default": str(one.default), "this run": str(self.settings[one.name])}
             for one in self._notebook.parameters
         ]
-        return Table(pd.DataFrame(rows).set_index("parameter"), f"Parameters of {self.name}")
+        return Table(pd.DataFrame(rows).set_index("parameter"), f"Parameters of {self.name}", name="parameters")
 
     def load(self, source: str, real: str, *, newsroom: Mapping[str, Any] | None = None, **options: Any) -> Dataset:
         """Load what the page works on.
@@ -215,11 +216,17 @@ class Page:
         heading = f"this build{mark if made_up else ''}"
         # Where the whole page is about a newsroom, so is its reference run.
         apart = kept is not None and not self._notebook.synthetic and not SYNTHETIC.isdisjoint(kept["source"])
-        return compared(compare(published, kept, own), caption, heading, digits, f"reference{mark if apart else ''}")
+        return compared(compare(published, kept, own), caption, heading, digits, f"reference{mark if apart else ''}", name=table)
 
-    def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "") -> Figure:
-        """Show a figure; ``alt`` says what there is to see."""
-        return Figure(figure, alt, caption)
+    def figure(self, figure: MatplotlibFigure, alt: str, caption: str = "", name: str = "") -> Figure:
+        """Show a figure; ``alt`` says what there is to see, ``name`` is what the text calls it by."""
+        return Figure(figure, alt, caption, name)
+
+    def check(self, function: Callable[..., Any]) -> Answer:
+        """Call the function that the page asks its readers to write, and say whether it is right; see :func:`verite.course.check`."""
+        from verite.course import check
+
+        return check(self.name, function)
 
     def sliders(self, worlds: Sequence[World]) -> Sliders | Note:
         """Show the figures of a grid of newsrooms behind sliders: those of the reference run, or else of this one."""

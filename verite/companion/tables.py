@@ -26,16 +26,18 @@ class Table:
     formats
         Format of a column's values, such as ``"{:.1f}"``; other floats get one decimal, other integers
         thousands separators.
+    name
+        By which text and slides refer to it: ``{shown}`name```; unique on its page.
 
     >>> print(Table(pd.DataFrame({"n": [1001]}), "Pairs").text())
         n
     1,001
     """
 
-    def __init__(self, frame: pd.DataFrame, caption: str = "", formats: Mapping[str, Format] | None = None) -> None:
+    def __init__(self, frame: pd.DataFrame, caption: str = "", formats: Mapping[str, Format] | None = None, name: str = "") -> None:
         self.frame = frame if frame.index.name is None else frame.reset_index()
         self.headers = 0 if frame.index.name is None else 1
-        self.caption = caption
+        self.caption, self.name = caption, name
         self.formats = dict(formats or {})
 
     def cells(self) -> pd.DataFrame:
@@ -70,9 +72,10 @@ class Table:
         if not body:
             body.append(f'<tr><td colspan="{len(kinds)}">none</td></tr>')
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        called = f' data-name="{html.escape(self.name)}"' if self.name else ""
         return (
             '<div class="verite-scroll" tabindex="0" role="region" aria-label="' + html.escape(self.caption or "table") + '">'
-            f'<table class="verite-table">{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+            f'<table class="verite-table"{called}>{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
         )
 
     def _cell(self, name: Any, value: Any) -> str:
@@ -106,13 +109,17 @@ def with_interval(value: float, low: float, high: float, digits: int = 1) -> str
     return f"{shown} [{low:z.{digits}f}, {high:z.{digits}f}]"
 
 
-def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1, reference: str = "reference") -> Table:
+def compared(
+    frame: pd.DataFrame, caption: str, this_build: str = "this build", digits: int = 1, reference: str = "reference", name: str = ""
+) -> Table:
     """Show what :func:`verite.paper.compare` lines up: published | reference | this build, intervals in brackets, N of this build.
 
     Parameters
     ----------
     this_build, reference
         Headings of the last two columns, for example ``"this build (newsroom, synthetic)"``.
+    name
+        Of the table, see :class:`Table`.
     """
     shown = frame[["row", "column", "published"]].copy()
     for name, heading in (("reference", reference), ("this build", this_build)):
@@ -120,7 +127,7 @@ def compared(frame: pd.DataFrame, caption: str, this_build: str = "this build", 
         shown[heading] = [with_interval(value, low, high, digits) for value, low, high in found.itertuples(index=False)]
     if frame.get("this build n", pd.Series(dtype=float)).notna().any():
         shown["N"] = frame["this build n"]
-    return Table(shown.set_index("row"), caption, {"published": f"{{:.{digits}f}}", "N": "{:,.0f}"})
+    return Table(shown.set_index("row"), caption, {"published": f"{{:.{digits}f}}", "N": "{:,.0f}"}, name)
 
 
 def _spans(headers: list[str]) -> list[int]:

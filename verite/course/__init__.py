@@ -6,16 +6,19 @@
 
 from __future__ import annotations
 
-from verite.course.annotation import Annotation, agreement, check_share, read_annotations
+from verite.course.annotation import Annotation, agreement, read_annotations
 from verite.course.build import WEEKS, build_course
+from verite.course.checking import Answer, Case, check
 from verite.course.editions import exercises, for_instructors, for_students, solutions
 
 __all__ = [
     "WEEKS",
     "Annotation",
+    "Answer",
+    "Case",
     "agreement",
     "build_course",
-    "check_share",
+    "check",
     "exercises",
     "for_instructors",
     "for_students",

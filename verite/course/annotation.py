@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from verite.pairs import BINARY_LABELS, LABELS, MISCAPTIONED, MISINFORMATION, TR
 if TYPE_CHECKING:
     from verite.companion.figures import Pictures
 
-__all__ = ["ROUNDS", "Annotation", "agreement", "check_share", "read_annotations"]
+__all__ = ["ROUNDS", "Annotation", "agreement", "read_annotations"]
 
 ROUNDS = ("looking", "evidence")
 """How the pairs were labelled: by looking at them alone, or with evidence."""
@@ -231,26 +231,6 @@ def agreement(ratings: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     kept = {key: found._asdict() for key, found in rows.items()}
     table = pd.DataFrame.from_dict(kept, orient="index")[["value", "low", "high", "n"]]
     return table.set_axis(pd.MultiIndex.from_tuples(kept, names=["classes", "measure"]))
-
-
-def check_share(share: Callable[[list[str], list[str]], float | None], *, seed: int = 0) -> str:
-    """Check a student's function for the share of pairs on which two people agree, by calling it; the answer is not told.
-
-    >>> check_share(lambda first, second: None)
-    'Not written yet: it returns None.'
-    >>> check_share(lambda first, second: sum(a == b for a, b in zip(first, second)) / len(first))
-    'Right: it gave the share for every list that was tried.'
-    """
-    rng = np.random.default_rng(seed)
-    tried = [(["true", "true"], ["true", "true"]), (["true"], ["miscaptioned"])]
-    tried += [(rng.choice(LABELS, size).tolist(), rng.choice(LABELS, size).tolist()) for size in rng.integers(3, 30, size=20)]
-    for first, second in tried:
-        found = share(list(first), list(second))
-        if found is None:
-            return "Not written yet: it returns None."
-        if not np.isclose(found, np.mean([a == b for a, b in zip(first, second, strict=True)])):
-            return f"Not right yet: for {len(first)} pairs, {first} and {second}, it gave {found}. Count by hand and compare."
-    return "Right: it gave the share for every list that was tried."
 
 
 def _shares(counts: pd.DataFrame) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Cases for the functions that readers write, a module a chapter; :func:`verite.course.check` calls them."""
