@@ -11,20 +11,15 @@ import pandas as pd
 import pytest
 
 from verite.audit import Benchmark, audit, read_benchmark
-from verite.audit.probes import BROAD
 from verite.datasets import load
 from verite.datasets.base import Dataset
 from verite.embeddings import Embeddings
 from verite.errors import DataError
 
 
-def narrow(firing: list[str]) -> set[str]:
-    """Probes that fire, without those that see all of a modality: these fire beside the one that names the reason."""
-    return set(firing) - set(BROAD)
-
-
-def modalities(probes: pd.DataFrame) -> set[str]:
-    return set(probes.loc[probes["fires"], "modality"])
+def explained(probes: pd.DataFrame) -> dict[str, list[str]]:
+    """Which probes told labels only by what narrower ones say."""
+    return {one["probe"]: one["explained_by"] for one in probes.to_dict("records") if one["explained_by"]}
 
 
 def test_without_any_bias_nothing_fires_and_vectors_belong_to_their_rows(newsroom: Dataset):
@@ -38,21 +33,40 @@ def test_without_any_bias_nothing_fires_and_vectors_belong_to_their_rows(newsroo
 
 
 @pytest.mark.parametrize(
-    ("knob", "expected", "modality"),
+    ("knob", "expected"),
     [
-        ({"giveaway_rate": 0.5}, ["first words"], ["text"]),
-        ({"length_gap": 4}, ["length"], ["text"]),
-        ({"template_leak": 0.8}, ["first words", "punctuation and case"], ["text"]),
-        ({"manipulation_rate": 0.6}, [], ["image"]),
-        ({"asymmetric_rate": 0.5}, [], []),
-        ({"balanced": False}, [], []),
+        ({"giveaway_rate": 0.5}, ["first words"]),
+        ({"length_gap": 4}, ["length"]),
+        ({"length_gap": -4}, ["length"]),
+        ({"template_leak": 0.8}, ["first words", "punctuation and case"]),  # a template opens and closes a caption
+        ({"manipulation_rate": 0.6}, ["image embedding"]),
+        ({"asymmetric_rate": 0.5}, []),
+        ({"balanced": False}, []),
     ],
     ids=str,
 )
-def test_a_knob_makes_its_own_probe_fire_and_no_other(knob: dict[str, Any], expected: list[str], modality: list[str]):
+def test_a_knob_makes_its_own_probe_fire_and_no_other(knob: dict[str, Any], expected: list[str]):
     found = audit(Benchmark.of(load("newsroom", events=200, **knob)), permutations=200, resamples=500)
-    assert sorted(narrow(found.firing)) == expected
-    assert sorted(modalities(found.probes)) == modality
+    assert sorted(found.firing) == expected
+
+
+def test_what_words_and_embeddings_tell_is_explained_by_the_probe_that_names_the_reason():
+    found = audit(Benchmark.of(load("newsroom", events=200, giveaway_rate=0.5)), permutations=200, resamples=500)
+    assert explained(found.probes) == {"TF-IDF": ["first words"], "text embedding": ["first words"]}
+    assert (found.probes.loc[found.probes["probe"] == "TF-IDF", "p_value"] < 0.01).all()
+    assert "<bdi>explained by first words</bdi>" in found.html()
+    assert "(first words), chance" in found.verdicts["text"]
+
+
+def test_words_that_tell_more_than_the_narrow_probe_fire_beside_it(tmp_path: Path, table: pd.DataFrame):
+    """Two marks in the false captions: one where they begin, and in others a word in their middle."""
+    false = (table["label"] == "miscaptioned").to_numpy()
+    half = np.arange(len(table)) // 3 % 2 == 0
+    begun = "Reportedly " + table["caption"]
+    within = table["caption"].str.replace(" in ", " purportedly in ", n=1, regex=False)
+    caption = np.select([false & half, false], [begun, within], table["caption"])
+    found = audited(saved(tmp_path, table.assign(caption=caption)))
+    assert {"first words", "TF-IDF"} <= set(found.firing)
 
 
 def test_false_captions_with_a_giveaway_are_told_by_it():
@@ -109,7 +123,7 @@ def test_one_style_of_captions_for_a_label_is_found(tmp_path: Path, table: pd.Da
     found = audited(
         saved(tmp_path, table.assign(caption=table["caption"].where(~false, "PHOTO: " + table["caption"].str.rstrip(".") + "!")))
     )
-    assert narrow(found.firing) >= {"punctuation and case", "first words"}
+    assert set(found.firing) >= {"punctuation and case", "first words"}
     assert "punctuation and case" in found.verdicts["text"]
 
 
@@ -132,7 +146,7 @@ def test_look_alike_letters_in_one_class_are_found(tmp_path: Path, table: pd.Dat
     false = table["label"] == "miscaptioned"
     swapped = table["caption"].str.replace("o", "\u043e", n=1)
     found = audited(saved(tmp_path, table.assign(caption=table["caption"].where(~false, swapped))))
-    assert narrow(found.firing) == {"characters"}
+    assert found.firing == ["characters"]
     [carriers] = found.probes.loc[found.probes["probe"] == "characters", "carriers"]
     assert ("look-alike letter", "miscaptioned") in {(one["feature"], one["label"]) for one in carriers}
     assert set(found.suspects.loc[found.suspects["problem"] == "look-alike letter", "pair_id"]) == set(table.loc[false, "id"])

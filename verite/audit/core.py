@@ -13,7 +13,7 @@ from verite.audit.alignment import alignment, cosines
 from verite.audit.counting import Near, ceilings, leaks, multiplicity, thresholds
 from verite.audit.duplicates import SAME_CAPTION, SAME_PICTURE, near_captions, near_images
 from verite.audit.files import ImageFile, near_files, read_files
-from verite.audit.probes import MOST_COLUMNS, PROBES, is_chosen, list_probes, run_probe, with_holm
+from verite.audit.probes import MOST_COLUMNS, PROBES, is_chosen, list_probes, run_probes, with_holm
 from verite.audit.reading import Benchmark
 from verite.audit.suspects import suspects
 from verite.audit.verdicts import verdicts
@@ -26,7 +26,7 @@ SCHEMA = "verite-audit-1"
 
 _PROBE_COLUMNS = [
     "probe", "modality", "accuracy", "low", "high", "chance", "balanced_accuracy", "balanced_low", "balanced_high", "balanced_chance",
-    "p_value", "holm", "fires", "permutations", "n", "items", "groups", "carriers",
+    "p_value", "holm", "fires", "explained_by", "permutations", "n", "items", "groups", "carriers",
 ]  # fmt: skip
 
 
@@ -46,8 +46,9 @@ class Audit:
         One row a probe: ``accuracy`` under grouped cross-validation with a 95 % interval ``low`` to ``high``, ``chance``
         (share of the largest label); the same for balanced accuracy, where chance is one over the number of labels;
         ``p_value`` of a permutation test that refits (:mod:`verite.audit.permuting` says what is permuted), Holm's
-        adjustment over all probes, whether the probe ``fires`` (:func:`verite.audit.probes.with_holm`), and the features
-        that ``carriers`` names. ``similarity`` looks at both modalities: it is a reference line, and never fires.
+        adjustment over all probes, whether the probe ``fires``, which narrow probes it is ``explained_by``
+        (:func:`verite.audit.probes.run_probes`), and the features that ``carriers`` names. ``similarity`` looks at both
+        modalities: it is a reference line, and never fires.
     skipped
         Why a probe was not fitted, by its name.
     suspects
@@ -155,18 +156,18 @@ def audit(
         near, files, notes = _near(benchmark, same_picture, same_caption, _step(bar, "near-duplicates"))
         chosen = [probe for probe in list_probes(benchmark, files, probes) if is_chosen(probe, probes)]
         bar.total = len(chosen) + 3
-        results: list[dict[str, Any]] = []
-        skipped = {f"column {name}": f"only the first {MOST_COLUMNS} columns are" for name in benchmark.source.columns[MOST_COLUMNS:]}
-        for probe in chosen:
-            _step(bar, probe.name)("")
-            found = run_probe(benchmark, probe, folds=folds, seed=seed, resamples=resamples, permutations=permutations)
-            if isinstance(found, str):
-                skipped[probe.name] = found
-            else:
-                results.append(found)
+        results, skipped = run_probes(
+            benchmark,
+            chosen,
+            lambda name: _step(bar, name)(""),
+            folds=folds,
+            seed=seed,
+            resamples=resamples,
+            permutations=permutations,
+        )
+        skipped |= {f"column {name}": f"only the first {MOST_COLUMNS} columns are" for name in benchmark.source.columns[MOST_COLUMNS:]}
         _step(bar, "counting")("")
         table = with_holm(pd.DataFrame(results)) if results else pd.DataFrame(columns=_PROBE_COLUMNS).astype({"fires": bool})
-        table["fires"] &= table["modality"] != "both"
         cosine = cosines(benchmark)
         limits = ceilings(benchmark, near)
         done = Audit(

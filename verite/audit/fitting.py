@@ -9,6 +9,7 @@ it can be refitted under a thousand permutations at once: the Gram matrix of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,42 +37,79 @@ class Fit(NamedTuple):
     p_value: float
     permutations: int
     """How many were tried."""
+    before: np.ndarray
+    """Predicted class of each item by the known features alone: ``(items,)``."""
+    joint: np.ndarray
+    """And by both together."""
 
 
 class _Ridge:
-    """Ridge regression in closed form for every fold; an intercept goes free."""
+    """Ridge regression in closed form for every fold; an intercept goes free, and so do features that are ``known``.
 
-    def __init__(self, features: Matrix, fold: np.ndarray, folds: int) -> None:
+    Where some are known, scores are what the others say beyond them: by the theorem of Frisch, Waugh and Lovell, their weights
+    are those of what the known ones leave of them, and an item's score is that remainder times these weights, and the mean.
+    """
+
+    def __init__(self, features: Matrix, fold: np.ndarray, folds: int, known: Sequence[Matrix] = ()) -> None:
         X, self.back = _compact(_scaled(features))
+        if known:
+            X = np.hstack([*(_standard(one) for one in known), X.toarray() if sparse.issparse(X) else X])
+        self.known = sum(one.shape[1] for one in known)
         self.parts = [np.flatnonzero(fold == k) for k in range(folds)]
         self.X = [X[part] for part in self.parts]
         grams = [_gram(block) for block in self.X]
         total = np.sum(grams, axis=0)
         penalty = np.eye(len(total))
         penalty[-1, -1] = 1e-6
+        penalty[range(self.known), range(self.known)] = 1e-3  # next to none, but enough where two say the same
         self.factors = [cho_factor(total - gram + penalty, check_finite=False) for gram in grams]
         self.whole = cho_factor(total + penalty, check_finite=False)
+        if known:
+            self.free = np.r_[: self.known, len(total) - 1]
+            self.own = np.arange(self.known, len(total) - 1)
+            self.said = [self._said(total - gram, penalty) for gram in grams]
+
+    def _said(self, gram: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+        """What the known features and the intercept say of each other feature: slopes, ``(free, own)``."""
+        inner = np.ix_(self.free, self.free)
+        return np.asarray(np.linalg.solve(gram[inner] + penalty[inner], gram[np.ix_(self.free, self.own)]))
 
     def _products(self, targets: np.ndarray) -> list[np.ndarray]:
         return [np.asarray(block.T @ targets[part]) for block, part in zip(self.X, self.parts, strict=True)]
 
-    def scores(self, targets: np.ndarray) -> np.ndarray:
-        """Out-of-fold scores: each item's from a model that saw no item of its fold; targets ``(items, k)``."""
+    def scores(self, targets: np.ndarray, *, joint: bool = False) -> np.ndarray:
+        """Out-of-fold scores: each item's from a model that saw no item of its fold; targets ``(items, k)``.
+
+        ``joint`` leaves in what the known features say.
+        """
         products = self._products(targets)
         total = np.sum(products, axis=0)
         out = np.empty(targets.shape, dtype=np.float32)
-        for block, part, factor, product in zip(self.X, self.parts, self.factors, products, strict=True):
-            out[part] = block @ cho_solve(factor, total - product, check_finite=False).astype(np.float32)
+        for at, (block, part, factor, product) in enumerate(zip(self.X, self.parts, self.factors, products, strict=True)):
+            slopes = cho_solve(factor, total - product, check_finite=False)
+            if self.known and not joint:
+                slopes[self.free] = -self.said[at] @ slopes[self.own]
+                slopes[-1] += (total - product)[-1] / (len(out) - len(part))
+            out[part] = block @ slopes.astype(np.float32)
         return out
 
     def weights(self, targets: np.ndarray) -> np.ndarray:
         """Of each feature, fitted to all items; without the intercept."""
         total = np.sum(self._products(targets), axis=0)
-        found = cho_solve(self.whole, total, check_finite=False)[:-1]
+        found = cho_solve(self.whole, total, check_finite=False)[self.known : -1]
         return np.asarray(found if self.back is None else self.back @ found)
 
 
-def cross_validate(X: Matrix, items: Items, fold: np.ndarray, folds: int, *, permutations: int, rng: np.random.Generator) -> Fit:
+def cross_validate(
+    X: Matrix,
+    items: Items,
+    fold: np.ndarray,
+    folds: int,
+    *,
+    permutations: int,
+    rng: np.random.Generator,
+    known: Sequence[Matrix] = (),
+) -> Fit:
     """Fit, predict out of fold, and do so again under permutations.
 
     The score of a label is the expected number of the item's rows that carry it, so the highest score is the best
@@ -88,10 +126,17 @@ def cross_validate(X: Matrix, items: Items, fold: np.ndarray, folds: int, *, per
         Features of each item, ``(items, d)``, dense or sparse.
     fold
         Fold of each item, chosen without looking at labels; items of a group are in one fold.
+    known
+        Further features: only what ``X`` says beyond them counts.
     """
-    model = _Ridge(X, fold, folds)
+    model = _Ridge(X, fold, folds, known)
     classes = items.counts.shape[1]
-    predicted = model.scores(_targets(items.counts)).argmax(axis=1)
+    targets = _targets(items.counts)
+    predicted = joint = model.scores(targets).argmax(axis=1)
+    before = np.full(len(items), items.counts.sum(axis=0).argmax())
+    if known:
+        joint = model.scores(targets, joint=True).argmax(axis=1)
+        before = _Ridge(np.zeros((len(items), 1)), fold, folds, known).scores(targets, joint=True).argmax(axis=1)
     rows = items.counts.sum(axis=0, dtype=np.float64)
 
     def statistics(counts: np.ndarray, guess: np.ndarray) -> np.ndarray:
@@ -111,7 +156,7 @@ def cross_validate(X: Matrix, items: Items, fold: np.ndarray, folds: int, *, per
         as_good += (statistics(counts, _argmax(scores)) >= observed[:, None] - 1e-9).sum(axis=1)
         tried += batch
     p_value = float(min(1.0, 2 * ((1 + as_good) / (1 + tried)).min())) if tried else float("nan")
-    return Fit(predicted, model.weights(_targets(items.counts)), p_value, tried)
+    return Fit(predicted, model.weights(targets), p_value, tried, before, joint)
 
 
 def interval(right: np.ndarray, there: np.ndarray, groups: np.ndarray, *, resamples: int, rng: np.random.Generator) -> np.ndarray:
@@ -166,6 +211,13 @@ def _scaled(X: Matrix) -> Matrix:
     centred = np.asarray(X, dtype=np.float32) - X.mean(axis=0, dtype=np.float64).astype(np.float32)
     scale = np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / len(centred)) or 1.0
     return np.asarray(centred / np.float32(scale))
+
+
+def _standard(X: Matrix) -> np.ndarray:
+    """Columns with mean 0 and spread 1, dense."""
+    dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
+    centred = dense - dense.mean(axis=0)
+    return np.asarray(centred / np.maximum(centred.std(axis=0), 1e-6))
 
 
 def _compact(X: Matrix) -> tuple[Matrix, Matrix | None]:

@@ -90,8 +90,10 @@ _PROBES_SAY = (
     "<p>Each probe predicts labels from one thing alone, under cross-validation that keeps groups whole. It fires where p is below .01 and "
     "its 95 % interval lies above chance, be it for accuracy or for balanced accuracy. p is that of a permutation test which fits the "
     "probe anew to labels dealt out within the structure of the table. Holm’s adjustment is over all probes here. The bar shows the "
-    "interval and the accuracy; the upright line is chance. Similarity looks at "
-    "both modalities: a line to compare with, which never fires.</p>"
+    "interval and the accuracy; the upright line is chance. TF-IDF and embeddings see all of a modality: where a narrower probe of it "
+    "fires, they are fitted again to what that one does not say, and fire only if they tell labels beyond it and both together are ahead "
+    "of it alone; else they are explained by it. "
+    "Similarity looks at both modalities: a line to compare with, which never fires.</p>"
 )
 
 
@@ -121,11 +123,15 @@ def _probes(probes: pd.DataFrame) -> str:
             f'<td class="n">{one["chance"]:.1%}</td>',
             f'<td class="n">{one["balanced_accuracy"]:.1%}</td>',
             *(f'<td class="n">{value:.3f}</td>' if value == value else '<td class="n">–</td>' for value in (one["p_value"], one["holm"])),
-            '<td class="fires">fires</td>' if one["fires"] else "<td></td>",
+            '<td class="fires">fires</td>' if one["fires"] else f"<td>{_explained(one['explained_by'])}</td>",
             f'<td class="t">{carriers}</td>',
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return _wrap("Accuracy of each probe beside chance", head, rows)
+
+
+def _explained(names: Sequence[str]) -> str:
+    return _text(f"explained by {', '.join(names)}") if names else ""
 
 
 def _bar(low: float, high: float, value: float, chance: float, label: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from verite.audit.reading import Benchmark
 from verite.errors import ParameterError
 from verite.pairs import grouped_folds
 
-__all__ = ["ALPHA", "PROBES", "Probe", "list_probes", "run_probe", "with_holm"]
+__all__ = ["ALPHA", "BROAD", "PROBES", "Probe", "list_probes", "run_probe", "run_probes", "with_holm"]
 
 ALPHA = 0.01
 """A probe fires where its p-value is below this and its interval lies above chance."""
@@ -27,7 +28,7 @@ PROBES = (*TEXT_PROBES, "text embedding", "image embedding", "image files", "ids
 """Names of families of probes; ``columns`` stands for one probe of each further column."""
 
 BROAD = ("TF-IDF", "text embedding", "image embedding")
-"""Probes that see all of a modality, so that they fire beside a narrow one which names the reason."""
+"""Probes that see all of a modality: where narrow ones fire, these fire only for what they tell beyond them."""
 
 MOST_COLUMNS = 20
 _CARRIERS = 6
@@ -87,10 +88,17 @@ def is_chosen(probe: Probe, chosen: Sequence[str]) -> bool:
     return ("columns" if probe.name.startswith("column ") else probe.name) in chosen
 
 
-def run_probe(benchmark: Benchmark, probe: Probe, *, folds: int, seed: int, resamples: int, permutations: int) -> dict[str, Any] | str:
+def run_probe(
+    benchmark: Benchmark, probe: Probe, *, folds: int, seed: int, resamples: int, permutations: int, beyond: Sequence[Probe] = ()
+) -> dict[str, Any] | str:
     """Fit a probe under grouped cross-validation; what it reaches, or why it cannot be fitted.
 
     Folds are drawn by group, without looking at labels, so that permuted labels meet the same folds.
+
+    Parameters
+    ----------
+    beyond
+        Other probes of the same rows and keys: what their features say, linearly, is taken out first.
     """
     rows = np.flatnonzero(probe.rows)
     pairs = benchmark.pairs.iloc[rows]
@@ -102,17 +110,20 @@ def run_probe(benchmark: Benchmark, probe: Probe, *, folds: int, seed: int, resa
     if count < 2:
         return "all pairs are of one group"
     items = Items(probe.keys[rows], group, label, len(names))
-    found = probe.build(pd.Index(rows[items.first]))
+    looked_at = pd.Index(rows[items.first])
+    found = probe.build(looked_at)
+    known = [one.build(looked_at).matrix for one in beyond]
     if not found.names or not _varies(found.matrix):
         return "nothing varies"
     table = pd.DataFrame({"group": items.group.astype(str), "label": "any"})
     fold = np.empty(len(items), dtype=int)
     for number, (_, out) in enumerate(grouped_folds(table, count, seed)):
         fold[out] = number
-    rng = np.random.default_rng([seed, *probe.name.encode()])
-    fit = cross_validate(found.matrix, items, fold, count, permutations=permutations, rng=rng)
-    right = items.counts * (fit.predicted[:, None] == np.arange(len(names)))
+    rng = np.random.default_rng([seed, *probe.name.encode(), *(byte for one in beyond for byte in one.name.encode())])
+    fit = cross_validate(found.matrix, items, fold, count, permutations=permutations, rng=rng, known=known)
+    right, before, joint = (items.counts * (guess[:, None] == np.arange(len(names))) for guess in (fit.predicted, fit.before, fit.joint))
     bounds = interval(right, items.counts, items.group, resamples=resamples, rng=rng)
+    gained = interval(joint - before, items.counts, items.group, resamples=resamples, rng=rng)[:, 0]
     total = items.counts.sum(axis=0)
     return {
         "probe": probe.name,
@@ -131,26 +142,72 @@ def run_probe(benchmark: Benchmark, probe: Probe, *, folds: int, seed: int, resa
         "items": len(items),
         "groups": int(group.max() + 1),
         "carriers": _carriers(found, fit.weights, list(names)),
+        "gains": bool((gained > 0).any()),
     }
 
 
+def run_probes(
+    benchmark: Benchmark, probes: Sequence[Probe], say: Callable[[str], None], *, folds: int, seed: int, resamples: int, permutations: int
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Fit probes in turn; a broad one that fires beside narrow ones of its modality is fitted again to what these do not say.
+
+    It then fires only if it still tells labels, and if both together are ahead of the narrow ones alone: the 95 % interval
+    of the paired difference, of accuracy or balanced accuracy, lies above zero. Else ``explained_by`` names the narrow ones.
+
+    Parameters
+    ----------
+    say
+        Is given the name of each probe before it is fitted.
+    folds, seed, resamples, permutations
+        See :func:`verite.audit.audit`.
+
+    Returns
+    -------
+    list of dict, dict
+        What each reaches, ``fires`` and ``explained_by`` among it; why others were skipped.
+    """
+    fit = partial(run_probe, benchmark, folds=folds, seed=seed, resamples=resamples, permutations=permutations)
+    results: list[dict[str, Any]] = []
+    skipped: dict[str, str] = {}
+    for probe in probes:
+        say(probe.name)
+        found = fit(probe)
+        if isinstance(found, str):
+            skipped[probe.name] = found
+            continue
+        found |= {"fires": probe.modality != "both" and _fires(found), "explained_by": []}
+        firing = [one["probe"] for one in results if one["fires"] and one["modality"] == probe.modality]
+        narrow = [one for one in probes if one.name in firing and one.name not in BROAD]
+        if found["fires"] and probe.name in BROAD and narrow:
+            rest = fit(probe, beyond=narrow)
+            if isinstance(rest, str) or not (rest["gains"] and _fires(rest)):
+                found |= {"fires": False, "explained_by": [one.name for one in narrow]}
+        results.append(found)
+    return results, skipped
+
+
 def with_holm(results: pd.DataFrame) -> pd.DataFrame:
-    """Add Holm's adjusted p-values, and which probes fire.
+    """Add Holm's adjusted p-values over all probes.
 
-    A probe fires where p is below :data:`ALPHA` and the lower end of an interval, of accuracy above the share of the
-    largest label or of balanced accuracy above one over the number of labels, lies above chance. Holm's adjustment says
-    how sure one can be that *any* of the probes tells something; it is for reading, firing does not use it.
+    They say how sure one can be that *any* of the probes tells something, and are for reading: firing does not use them.
 
-    >>> found = pd.DataFrame({"p_value": [.002, .5], "low": .6, "chance": .5, "balanced_low": .4, "balanced_chance": .5})
-    >>> with_holm(found)[["holm", "fires"]].values.tolist()
-    [[0.004, True], [0.5, False]]
+    >>> with_holm(pd.DataFrame({"p_value": [.002, .5]}))["holm"].tolist()
+    [0.004, 0.5]
     """
     p = results["p_value"].fillna(1.0).to_numpy()
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))))
-    above = (results["low"] > results["chance"]) | (results["balanced_low"] > results["balanced_chance"])
-    return results.assign(holm=adjusted, fires=(results["p_value"] < ALPHA) & above)
+    return results.assign(holm=adjusted)
+
+
+def _fires(found: Mapping[str, Any]) -> bool:
+    """Whether p is below :data:`ALPHA` and the lower end of an interval lies above chance.
+
+    Chance is the share of the largest label for accuracy, one over the number of labels for balanced accuracy.
+    """
+    above = found["low"] > found["chance"] or found["balanced_low"] > found["balanced_chance"]
+    return bool(found["p_value"] < ALPHA and above)
 
 
 def _by_value(values: np.ndarray, make: Callable[[Sequence[str]], Features]) -> Features:
