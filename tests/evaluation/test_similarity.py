@@ -23,6 +23,7 @@ from verite.evaluation import (
     evidence_similarity,
     score,
     similarity_baseline,
+    similarity_line,
 )
 from verite.pairs import LABELS, grouped_folds
 
@@ -113,6 +114,15 @@ def test_two_similarities_go_together_into_tree_and_forest() -> None:
 def test_numbers_that_do_not_belong_to_the_pairs_are_refused(change: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         similarity_baseline(*change(*world()))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("protocol", ["three-class", "true-vs-ooc", "true-vs-mc", "all-false"])
+def test_the_line_is_what_the_baselines_predictions_score_under_the_protocol(protocol: str) -> None:
+    pairs, similarity = world()
+    line = similarity_line(pairs, similarity, protocol=protocol, resamples=50)
+    scored = score(similarity_baseline(pairs, similarity, protocol=protocol), protocol, resamples=50).iloc[0]
+    assert (line.value, line.low, line.high, line.n) == tuple(scored[["value", "low", "high", "n"]])
+    assert line.value > 0.5
 
 
 def test_an_unknown_model_is_refused() -> None:

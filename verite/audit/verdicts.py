@@ -46,7 +46,7 @@ def _sentence(modality: str, probes: pd.DataFrame, ceilings: pd.DataFrame) -> st
         why = (
             f": {_and(others)} {'carry' if len(others) > 1 else 'carries'} it"
             if best["probe"] in BROAD
-            else f"; {_and(others)} get less far"
+            else f"; {_and(others)} {'get' if len(others) > 1 else 'gets'} no further"
         )
     if carried:
         why += f"; telling are {_and(carried)}"

@@ -8,7 +8,13 @@ from verite.evaluation.perturbations import PERTURBATIONS, exchange, near_duplic
 from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
 from verite.evaluation.retrieval import recall_at
 from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_predict, tfidf_probe
-from verite.evaluation.similarity import SIMILARITY_MODELS, ThresholdClassifier, evidence_similarity, similarity_baseline
+from verite.evaluation.similarity import (
+    SIMILARITY_MODELS,
+    ThresholdClassifier,
+    evidence_similarity,
+    similarity_baseline,
+    similarity_line,
+)
 
 __all__ = [
     "PERTURBATIONS",
@@ -37,6 +43,7 @@ __all__ = [
     "recall_at",
     "score",
     "similarity_baseline",
+    "similarity_line",
     "similarity_threshold",
     "tfidf_predict",
     "tfidf_probe",

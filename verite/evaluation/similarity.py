@@ -19,10 +19,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from verite.errors import DataError, ParameterError
 from verite.evaluation._checks import check_aligned
+from verite.evaluation.intervals import Interval, grouped_bootstrap
 from verite.evaluation.protocols import Protocol, protocol_named
 from verite.pairs import grouped_folds
 
-__all__ = ["SIMILARITY_MODELS", "ThresholdClassifier", "evidence_similarity", "similarity_baseline"]
+__all__ = ["SIMILARITY_MODELS", "ThresholdClassifier", "evidence_similarity", "similarity_baseline", "similarity_line"]
 
 _LEAF = 20
 """Training pairs in a leaf of the tree or of the forest, at least. Fixed beforehand: nothing here is tuned."""
@@ -151,6 +152,46 @@ def similarity_baseline(
         prediction[out] = _model(model, seed).fit(X[rest], y[rest]).predict(X[out])
         fold_of[out] = fold
     return kept.assign(prediction=prediction, fold=fold_of)
+
+
+def similarity_line(
+    pairs: pd.DataFrame,
+    similarities: Any,
+    *,
+    protocol: str | Protocol = "three-class",
+    model: str = "threshold",
+    folds: int = 5,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> Interval:
+    """Accuracy of a similarity baseline: the line that a table of detectors is read against.
+
+    Parameters
+    ----------
+    pairs, similarities, protocol, model, folds, seed
+        See :func:`similarity_baseline`.
+    resamples
+        Bootstrap draws, of whole groups.
+
+    Returns
+    -------
+    Interval
+        Accuracy, 0 to 1, with its 95 % interval.
+
+    Raises
+    ------
+    DataError, ParameterError
+        As :func:`similarity_baseline` does.
+
+    >>> rows = [(f"{i}{label}", label, str(i)) for i in range(6) for label in ("true", "out-of-context")]
+    >>> pairs = pd.DataFrame(rows, columns=["pair_id", "label", "group"])
+    >>> found = similarity_line(pairs, [.3, .2] * 6, protocol="true-vs-ooc", folds=3, resamples=100)
+    >>> float(found.value), found.n
+    (1.0, 12)
+    """
+    found = similarity_baseline(pairs, similarities, protocol=protocol, model=model, folds=folds, seed=seed)
+    right = (protocol_named(protocol).to_classes(found["label"]) == found["prediction"].to_numpy()).astype(float)
+    return grouped_bootstrap(right, found["group"], seed=seed, resamples=resamples)
 
 
 def evidence_similarity(captions: Sequence[str], evidence: Sequence[Sequence[str]]) -> np.ndarray:
