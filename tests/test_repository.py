@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+import shutil
 import subprocess
 import tomllib
 import zipfile
@@ -10,6 +13,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.main import get_command
+
+from verite.cli import _join, _pairs, app
+from verite.companion.findings import write_findings
+from verite.companion.notebooks import list_notebooks, open_notebook
+from verite.companion.places import Places
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -101,3 +110,99 @@ def test_every_table_and_figure_of_the_paper_is_found_where_the_book_says():
         assert page == linked
         assert f"notebooks/executed/{name}\n" in contents, what
         assert f"\n## {section}\n" in (REPOSITORY / "notebooks" / f"{name}.md").read_text(), what
+
+
+def test_the_version_is_the_same_wherever_it_stands():
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    newest = re.search(r"^## (\S+) \((unreleased|\d{4}-\d{2}-\d{2})\)$", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert project()["version"] == str(citation["version"]) == newest[1]
+    assert str(citation.get("date-released", "unreleased")) == newest[2]
+
+
+def test_the_citation_names_this_companion_and_the_paper():
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors", "type", "version", "license"} <= set(citation)
+    assert citation["license"] == project()["license"]
+    [paper] = citation["references"]
+    entry = re.search(r"@article\{papadopoulos2024verite,(.*?)^\}", (REPOSITORY / "book/references.bib").read_text(), re.M | re.S)[1]
+    printed = dict(re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", entry, re.M))
+    assert paper["doi"] == printed["doi"]
+    assert [f"{one['family-names']}, {one['given-names']}" for one in paper["authors"]] == printed["author"].split(" and ")
+    assert (str(paper["volume"]), str(paper["issue"]), str(paper["year"])) == (printed["volume"], printed["number"], printed["year"])
+    assert paper["title"] == re.sub(r"[{}]", "", printed["title"])
+
+
+def test_zenodo_is_told_what_its_form_of_metadata_knows():
+    """Names and words of https://developers.zenodo.org/#deposit-metadata, as far as this file uses them."""
+    told = json.loads((REPOSITORY / ".zenodo.json").read_text())
+    known = {"upload_type", "title", "description", "creators", "access_right", "license", "keywords", "related_identifiers"}
+    assert set(told) == known
+    assert (told["upload_type"], told["access_right"], told["license"]) == ("software", "open", project()["license"])
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    assert [one["name"] for one in told["creators"]] == [one["name"] for one in citation["authors"]]
+    assert told["keywords"] == citation["keywords"] == project()["keywords"]
+    related = {one["identifier"]: (one["scheme"], one["relation"], one["resource_type"]) for one in told["related_identifiers"]}
+    [paper] = citation["references"]
+    assert related == {
+        paper["doi"]: ("doi", "references", "publication-article"),
+        f"arXiv:{paper['url'].rpartition('/')[2]}": ("arxiv", "references", "publication-preprint"),
+    }
+
+
+SHOWN = [path for pattern in ("*.md", "book/*.md", "book/teaching/*.md") for path in sorted(REPOSITORY.glob(pattern))]
+
+
+def shown_commands(path):
+    """Commands of the package and of make that a page shows, as words: in blocks of shell, and in single backticks."""
+    text = path.read_text(encoding="utf8")
+    blocks = "".join(re.findall(r"^```bash\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    inline = re.findall(r"(?<!`)`((?:verite|make) [^`]+)`(?!`)", re.sub(r"^(```|~~~).*?^\1$", "", text, flags=re.M | re.S))
+    lines = [re.sub(r"^\.venv/bin/", "", line) for line in [*blocks, *inline]]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith(("verite ", "make "))]
+
+
+def unmade(words, chapters):
+    """Parse a command without running it; it fails where a command, an option, a chapter, a parameter or a target does not exist."""
+    if words[0] == "make":
+        targets = re.findall(r"^([\w$()./]+):", (REPOSITORY / "Makefile").read_text(), re.M)
+        missing = {word for word in words[1:] if "=" not in word} - {*targets, ".venv/.installed"}
+        assert not missing, missing
+        return
+    command, rest = get_command(app), _join(words[1:])
+    while hasattr(command, "commands") and rest:
+        command = command.commands[rest.pop(0)]
+    if hasattr(command, "commands") or not rest:
+        return  # named, and not given as it would be run
+    values = command.make_context(command.name, rest).params
+    if values.get("name") in chapters:
+        open_notebook(values["name"]).check(_pairs(values.get("parameter", [])))
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
+def test_every_command_that_a_page_shows_is_one_that_there_is(path):
+    for words in shown_commands(path):
+        unmade(words, list_notebooks())
+
+
+def test_a_command_that_there_is_not_would_be_found():
+    for line, wrong in {
+        "make everything": "everything",
+        "verite runn errata": "runn",
+        "verite run errata -p digit 2": "no parameter digit",
+        "verite audit pairs.csv --output x": "--output",
+    }.items():
+        with pytest.raises(Exception, match=wrong):
+            unmade(shlex.split(line), ["errata"])
+
+
+def test_the_first_page_shows_the_picture_before_its_doors_and_the_table_after_them(tmp_path):
+    shutil.copytree(REPOSITORY / "book" / "reference", tmp_path / "book" / "reference")
+    write_findings(Places(tmp_path))
+    lines = (tmp_path / "book" / "generated" / "findings.md").read_text().splitlines()
+    text = (REPOSITORY / "book" / "index.md").read_text()
+    place = r"^```\{include\} generated/findings\.md\n(?::start-line: (\d+)\n)?(?::end-line: (\d+)\n)?```$"
+    [(_, end), (start, _)] = re.findall(place, text, re.M)
+    assert [line[:5] for line in lines[: int(end)]] == ["```{r", "<figu", "```"]
+    assert [line[:6] for line in lines[int(start) :]] == ["```{ra", "<div c", "```"]
+    assert text.index(":end-line:") < text.index("## Four doors") < text.index(":start-line:")
