@@ -30,6 +30,7 @@ from verite.course import (
     solutions,
 )
 from verite.course.build import course_notebooks
+from verite.course.plain import in_plain_words
 from verite.errors import DataError, ParameterError, VeriteError
 from verite.pairs import LABELS
 
@@ -51,6 +52,10 @@ def sources():
 
 def notebook(text, name="made"):
     return Notebook(name, Path(f"{name}.md"), jupytext.reads(text, fmt="md:myst"), ())
+
+
+def code(node):
+    return [cell for cell in node.cells if cell.cell_type == "code"]
 
 
 def words(cells):
@@ -94,7 +99,9 @@ def test_no_students_notebook_holds_a_solution_and_every_instructors_holds_all(c
             longest = max(text.splitlines(), key=len)
             student = (course / "student" / f"{name}.ipynb").read_text(encoding="utf8")
             assert json.dumps(longest, ensure_ascii=False)[1:-1] not in student, name
-            assert text in words(nbformat.read(course / "instructor" / f"{name}.ipynb", as_version=4).cells), name
+            instructor = words(nbformat.read(course / "instructor" / f"{name}.ipynb", as_version=4).cells)
+            for part in re.split(r"```python\n|\n```$", text, flags=re.M):
+                assert in_plain_words(part, source).strip() in instructor, name
             found += 1
         assert "solution to" not in student.lower()
     marked = sum(path.read_text(encoding="utf8").count("} Solution to ") for path in REPOSITORY.glob("notebooks/*.md"))
@@ -103,10 +110,10 @@ def test_no_students_notebook_holds_a_solution_and_every_instructors_holds_all(c
 
 def test_every_code_cell_self_checks_among_them_stands_in_both_editions(course, sources):
     for name, source in sources.items():
-        expected = [cell.source for cell in source.node.cells if cell.cell_type == "code"]
+        expected = [cell.source for cell in code(source.node)]
         for edition in ("student", "instructor"):
             node = nbformat.read(course / edition / f"{name}.ipynb", as_version=4)
-            assert [cell.source for cell in node.cells if cell.cell_type == "code"] == expected
+            assert [cell.source for cell in code(node) if "solution" not in cell.metadata.get("tags", ())] == expected
     student = nbformat.read(course / "student" / "annotation.ipynb", as_version=4)
     assert 'check("annotation", share)' in words(student.cells)
 
@@ -120,8 +127,21 @@ def test_a_student_finds_a_cell_for_the_answer_to_each_exercise(course, sources)
 
 def test_the_instructor_reads_a_solution_without_its_fence():
     text = words(for_instructors(notebook(MADE)).cells)
-    assert "**Solution to 2.**\n\nBecause it is *so*.\n\n```python\nanswer = 42\n```" in text
+    assert "**Solution to 2.**\n\nBecause it is *so*." in text
     assert "````" not in text
+
+
+def test_a_solutions_python_is_a_cell_of_the_instructors_that_runs_and_no_student_sees():
+    made = MADE.replace("```\n````", "```\n\nSo much.\n\n```bash\nverite run made\n```\n````")
+    node = for_instructors(notebook(made))
+    nbformat.validate(node)
+    assert [(cell.cell_type, cell.source) for cell in node.cells[1:]] == [
+        ("code", "answer = 42"),
+        ("markdown", "So much.\n\n```bash\nverite run made\n```"),
+        ("code", "check(1)"),
+    ]
+    assert [cell.metadata.get("tags") for cell in code(node)] == [["solution"], None]
+    assert "42" not in words(for_students(notebook(made)).cells)
 
 
 def test_what_only_the_book_can_fill_in_is_filled_in(course):
@@ -237,7 +257,9 @@ def test_a_notebook_of_each_edition_runs_from_a_folder_of_its_own(course, tmp_pa
     else:
         said = "".join(output.text for output in shown if output.output_type == "stream")
         assert said.count("Not labelled yet: P01") == 2
-        assert any("Not written yet" in output.get("data", {}).get("text/plain", "") for output in shown)
+        answers = [output.data["text/plain"] for output in shown if "text/plain" in output.get("data", {})]
+        assert any(text.startswith("Not written yet") for text in answers)
+        assert any(text.startswith("Right: all") for text in answers) == (edition == "instructor")
         pictures = next(output for output in shown if "text/html" in output.get("data", {}))
         assert pictures.data["text/html"].count("<img ") == 18
 

@@ -1,6 +1,7 @@
 """Two editions of one notebook: a student's without its folded solutions, an instructor's with them in plain sight.
 
 A solution is a block of a Markdown cell, fenced by four backticks, that is named ``{dropdown} Solution to N``.
+Python in it, fenced by three, becomes a cell of the instructor's edition, which runs.
 Everything else of a notebook, cells that check an answer among it, stands in both editions.
 """
 
@@ -10,16 +11,17 @@ import copy
 import re
 from typing import Any
 
-from verite.companion.notebooks import Notebook, open_notebook
+from verite.companion.notebooks import Notebook
+from verite.course.plain import in_plain_words
 from verite.errors import DataError, name_some
 
 __all__ = ["exercises", "for_instructors", "for_students", "solutions"]
 
 _SOLUTION = re.compile(r"^(?P<fence>`{4,})\{dropdown\} +Solution to (?P<number>\d+)[ \t]*\n(?P<text>.*?)\n(?P=fence)[ \t]*$", re.M | re.S)
+_PYTHON = re.compile(r"^```python\n(.*?)\n```[ \t]*$", re.M | re.S)
 _LEFT = re.compile(r"\bsolution to \d", re.IGNORECASE)
+_EDGE = "\0"
 _EXERCISE = re.compile(r"^(\d+)\. ", re.M)
-_CITATION = re.compile(r"\{cite\}`(?P<author>[a-z]+)(?P<year>\d{4})[a-z]*`")
-_NAMELESS = re.compile(r"\[\]\((?P<name>[\w-]+)\.ipynb\)")
 
 
 def exercises(notebook: Notebook) -> list[int]:
@@ -69,7 +71,7 @@ def for_students(notebook: Notebook) -> Any:
 
 
 def for_instructors(notebook: Notebook) -> Any:
-    """Make the instructor's edition: solutions as plain Markdown, which Jupyter shows without the book's directives.
+    """Make the instructor's edition: solutions as plain Markdown, and their Python as cells tagged ``solution``.
 
     Returns
     -------
@@ -84,11 +86,9 @@ def _edition(notebook: Notebook, *, teaching: bool) -> Any:
     node = copy.deepcopy(notebook.node)
     node.metadata.pop("jupytext", None)  # it would have Jupyter look for the source beside the notebook
     cells = []
-    for cell in node.cells:
+    for cell in (part for whole in node.cells for part in _parts(whole, teaching)):
         if cell.cell_type == "markdown":
-            shown = r"**Solution to \g<number>.**\n\n\g<text>" if teaching else ""
-            text = _CITATION.sub(_cited, _SOLUTION.sub(shown, cell.source))
-            cell.source = _NAMELESS.sub(_named, text).strip()
+            cell.source = in_plain_words(cell.source, notebook).strip()
             if not cell.source:
                 continue
         if not teaching and _LEFT.search(cell.source):
@@ -103,21 +103,33 @@ def _edition(notebook: Notebook, *, teaching: bool) -> Any:
     return node
 
 
+def _parts(cell: Any, teaching: bool) -> list[Any]:
+    """Leave a cell's solutions out; or show them, and split the cell where they hold Python."""
+    from nbformat import v4
+
+    if cell.cell_type != "markdown":
+        return [cell]
+    text = _SOLUTION.sub(_shown if teaching else "", cell.source)
+    first, *rest = text.split(_EDGE)
+    cell.source = first
+    parts = [cell]
+    for at, source in enumerate(rest, 1):
+        # Between the edges: Python, Markdown, Python, ...
+        new, tags = (v4.new_code_cell, {"tags": ["solution"]}) if at % 2 else (v4.new_markdown_cell, {})
+        parts.append(new(source, id=f"{cell.id}-{at}"[-64:], metadata=tags))  # type: ignore[no-untyped-call]
+    return parts
+
+
+def _shown(solution: re.Match[str]) -> str:
+    text = _PYTHON.sub(lambda python: f"{_EDGE}{python[1]}{_EDGE}", solution["text"])
+    return f"**Solution to {solution['number']}.**\n\n{text}"
+
+
 def _answer(name: str, number: int) -> Any:
     from nbformat import v4
 
     text = f"**Your answer to exercise {number}:**"
     return v4.new_markdown_cell(text, id=f"{name}-answer-{number}"[-64:], metadata={"tags": ["answer"]})  # type: ignore[no-untyped-call]
-
-
-def _cited(citation: re.Match[str]) -> str:
-    """Name author and year, which Jupyter shows where the book would show its own reference."""
-    return f"[{citation['author'].capitalize()} {citation['year']}]"
-
-
-def _named(link: re.Match[str]) -> str:
-    """Give a link its page's title, which the book would fill in."""
-    return f"[{open_notebook(link['name']).title}]({link['name']}.ipynb)"
 
 
 def _markdown(notebook: Notebook) -> str:
