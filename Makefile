@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help book test lint bench data reference clean
+.PHONY: help book slides pdf test lint bench data reference clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -19,6 +19,12 @@ $(STAMP): pyproject.toml constraints.txt
 
 book: $(STAMP) ## run the notebooks that are stale, build the book, print the path of its first page
 	$(BIN)/verite book
+
+slides: $(STAMP) ## build the slides of the lectures from the figures of the notebooks
+	$(BIN)/verite slides
+
+pdf: $(STAMP) ## print the whole book into one PDF; needs Chromium
+	$(BIN)/verite pdf
 
 test: $(STAMP) ## run the tests, the notebooks and the book among them
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile

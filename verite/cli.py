@@ -95,6 +95,26 @@ def book_command(force: Annotated[bool, typer.Option(help="Run every notebook, s
     print(build_book(force=force, say=lambda line: print(line, flush=True)))
 
 
+@app.command("slides")
+def slides_command() -> None:
+    """Run the notebooks that are stale, then build the slides of the lectures from their figures."""
+    from verite.companion.book import refresh
+    from verite.companion.places import find_places
+    from verite.companion.slides import build_slides
+
+    places = find_places()
+    refresh(places, say=lambda line: print(line, flush=True))
+    print(build_slides(places, say=lambda line: print(line, flush=True)))
+
+
+@app.command("pdf")
+def pdf_command() -> None:
+    """Build the book, running what is stale, and print all of it into one PDF; needs Chromium."""
+    from verite.companion.printing import print_book
+
+    print(print_book(say=lambda line: print(line, flush=True)))
+
+
 @app.command("reference")
 def reference_command(
     name: Annotated[list[str], typer.Argument(help="Notebooks; all that name reference parameters if none is given.")] = [],  # noqa: B006

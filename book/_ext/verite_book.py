@@ -1,5 +1,7 @@
 """What the book needs of Sphinx: formulas that need no script, pages that ask no other host and that every reader can use.
 
+Numbered figures and tables are in ``verite_shown.py``, the card at the head of each chapter in ``verite_card.py``.
+
 Formulas are turned into MathML when the book is built. Browsers draw it by themselves and screen readers read
 it, where the usual script would be fetched from elsewhere by each reader.
 """
@@ -79,6 +81,8 @@ def _mend_pages(app: Sphinx, failed: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.setup_extension("verite_shown")
+    app.setup_extension("verite_card")
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("html-page-context", _stay_at_home, priority=900)
     app.connect("build-finished", _mend_pages)

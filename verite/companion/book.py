@@ -20,16 +20,17 @@ from verite.companion.findings import write_findings
 from verite.companion.notebooks import list_notebooks, open_notebook
 from verite.companion.places import Places, find_places
 from verite.companion.record import input_key
+from verite.companion.slides import build_slides
 from verite.companion.status import write_status
 from verite.datasets.home import home
 from verite.errors import RunError, StoppedError, name_some
 from verite.files import sha256
 
-__all__ = ["build_book", "read_record", "run_stale", "stale_notebooks"]
+__all__ = ["build_book", "read_record", "refresh", "run_stale", "stale_notebooks"]
 
 
 def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Path:
-    """Run stale notebooks, write the status page, build HTML with warnings as errors; return ``index.html``.
+    """Run stale notebooks, write the status page, build HTML and slides with warnings as errors; return ``index.html``.
 
     Parameters
     ----------
@@ -44,12 +45,26 @@ def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Pa
         A notebook failed (the others still ran), or the build gave a warning.
     """
     places = find_places()
+    refresh(places, force=force, say=say)
+    write_status(places, {name: read_record(places, name) for name in list_notebooks()})
+    write_findings(places)
+    index = _build_html(places, say)
+    if places.slides.is_dir():
+        build_slides(places, say)
+    return index
+
+
+def refresh(places: Places, *, force: bool = False, say: Callable[[str], None] = print) -> None:
+    """Run the notebooks that are stale, or all of them.
+
+    Raises
+    ------
+    RunError
+        A notebook failed; the others still ran.
+    """
     failed = run_stale(places, list_notebooks() if force else stale_notebooks(places), say)
     if failed:
         raise RunError(f"{len(failed)} notebook(s) failed: {name_some(failed)}. The book was not built; what went wrong stands above.")
-    write_status(places, {name: read_record(places, name) for name in list_notebooks()})
-    write_findings(places)
-    return _build_html(places, say)
 
 
 def stale_notebooks(places: Places) -> list[str]:

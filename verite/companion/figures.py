@@ -121,9 +121,11 @@ class Pictures:
         One each, in the same order.
     zoom
         Factor of enlargement on the page.
+    name
+        By which slides refer to the row; unique on its page.
     """
 
-    def __init__(self, images: list[Any], alts: list[str], captions: list[str], zoom: int = 2) -> None:
+    def __init__(self, images: list[Any], alts: list[str], captions: list[str], zoom: int = 2, name: str = "") -> None:
         cells = []
         for image, alt, caption in zip(images, alts, captions, strict=True):
             data = io.BytesIO()
@@ -134,7 +136,8 @@ class Pictures:
                 f'<figure class="verite-picture"><img src="{source}" width="{width}" height="{height}" alt="{html.escape(alt)}">'
                 f"<figcaption>{html.escape(caption)}</figcaption></figure>"
             )
-        self._html = f'<div class="verite-pictures">{"".join(cells)}</div>'
+        called = f' data-name="{html.escape(name)}"' if name else ""
+        self._html = f'<div class="verite-pictures"{called}>{"".join(cells)}</div>'
         self._text = "\n".join(f"[picture: {alt}] {caption}" for alt, caption in zip(alts, captions, strict=True))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:

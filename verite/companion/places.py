@@ -43,6 +43,21 @@ class Places:
         """First page of the built book."""
         return self.root / "_build" / "html" / "index.html"
 
+    @property
+    def pdf(self) -> Path:
+        """The whole book, printed."""
+        return self.root / "_build" / "verite-executed.pdf"
+
+    @property
+    def slides(self) -> Path:
+        """Sources of the slides."""
+        return self.root / "book" / "teaching" / "slides"
+
+    @property
+    def built_slides(self) -> Path:
+        """Slides as pages, beside those of the book."""
+        return self.root / "_build" / "html" / "slides"
+
 
 def find_places() -> Places:
     """Find the checkout: the folder with ``_toc.yml`` and ``notebooks/`` here or above, or the package's own.

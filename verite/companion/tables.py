@@ -122,8 +122,8 @@ def compared(
         Of the table, see :class:`Table`.
     """
     shown = frame[["row", "column", "published"]].copy()
-    for name, heading in (("reference", reference), ("this build", this_build)):
-        found = frame.reindex(columns=[name, f"{name} low", f"{name} high"]).astype(float)
+    for whose, heading in (("reference", reference), ("this build", this_build)):
+        found = frame.reindex(columns=[whose, f"{whose} low", f"{whose} high"]).astype(float)
         shown[heading] = [with_interval(value, low, high, digits) for value, low, high in found.itertuples(index=False)]
     if frame.get("this build n", pd.Series(dtype=float)).notna().any():
         shown["N"] = frame["this build n"]
