@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import html
 import http.server
 import json
 import re
+import shlex
 import shutil
 import threading
 from html.parser import HTMLParser
@@ -14,11 +16,13 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from nbclient import NotebookClient
 
 from verite.companion.book import build_book, read_record
 from verite.companion.notebooks import open_notebook
 from verite.companion.page import read_results
 from verite.companion.places import find_places
+from verite.companion.status import in_words
 from verite.files import sha256
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -427,6 +431,40 @@ def test_a_chapter_shows_parameters_comparison_figures_and_provenance(book, name
     assert "Warning:" not in text
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_card_of_a_chapter_says_what_its_run_took_and_repeats_it(book, name):
+    text = (book / "notebooks" / "executed" / f"{name}.html").read_text(encoding="utf8")
+    card = html.unescape(text.partition('<div class="verite-card')[2].partition("</details>")[0])
+    record = read_record(find_places(), name)
+    assert f"This page took {in_words(record['seconds'])}" in card
+    for key, value in record["parameters"].items():
+        assert shlex.join(["-p", key, str(value)]) in card
+    assert f"_sources/notebooks/executed/{name}.ipynb" in card
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_figures_and_tables_of_a_chapter_are_numbered_in_order(book, name):
+    text = (book / "notebooks" / "executed" / f"{name}.html").read_text(encoding="utf8")
+    for kind, tag in (("Figure", "figcaption"), ("Table", "caption")):
+        found = re.findall(rf'<{tag}><span class="verite-number">{kind}\xa0(\d+)\.</span>', text)
+        assert [int(one) for one in found] == list(range(1, len(found) + 1))
+        assert found
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_references_of_a_chapter_lead_to_what_they_name(book, name):
+    page = book / "notebooks" / "executed" / f"{name}.html"
+    asked = re.findall(
+        r'<a class="reference internal" href="([^"#]*)#([^"]+)">((?:Figure|Table)\xa0\d+)(?: of <em>[^<]*</em>)?</a>',
+        page.read_text(encoding="utf8"),
+    )
+    assert len(asked) >= 2
+    for file, anchor, number in asked:
+        there = (page.parent / file if file else page).read_text(encoding="utf8")
+        assert there.count(f' id="{anchor}"') == 1
+        assert re.search(r'class="verite-number">([^<]*)\.<', there.partition(f' id="{anchor}"')[2])[1] == number
+
+
 def test_every_place_that_the_paper_is_found_in_is_there_on_the_built_page(book):
     links = re.findall(r'href="\.\./(notebooks/executed/[\w-]+\.html)#([^"]+)"', (book / "book" / "where.html").read_text(encoding="utf8"))
     assert len(links) >= 17
@@ -629,20 +667,39 @@ def test_the_copy_button_copies_the_code_and_shows_itself_to_the_keyboard(open_t
     assert code.locator("pre").text_content().strip() == tab.evaluate("navigator.clipboard.readText()").strip()
 
 
-def test_the_download_button_gives_the_notebook_of_the_page(open_tab, address):
+def test_the_card_opens_and_its_command_is_copied(open_tab, address):
+    tab = open_tab(permissions=["clipboard-read", "clipboard-write"])
+    tab.goto(f"{address}notebooks/executed/errata.html", wait_until="networkidle")
+    tab.get_by_text("Rerun with your own values").click()
+    tab.locator(".verite-card button.copybtn").focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('verite run errata '))")
+
+
+def test_the_card_opens_and_references_lead_on_without_javascript(open_tab, address):
+    tab = open_tab(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    tab.goto(f"{address}notebooks/executed/errata.html")
+    command = tab.locator(".verite-card pre")
+    assert not command.is_visible()
+    tab.get_by_text("Rerun with your own values").click()
+    assert command.is_visible()
+    tab.get_by_role("link", name=re.compile("of Measuring unimodal bias")).click()
+    assert tab.locator("#measuring-bias-table-conventions").bounding_box()["y"] > 0
+
+
+def test_the_download_button_gives_a_notebook_that_runs(open_tab, address, tmp_path, monkeypatch):
     tab = open_tab()
-    tab.goto(f"{address}notebooks/executed/multimodal-misinformation.html", wait_until="networkidle")
+    tab.goto(f"{address}notebooks/executed/errata.html", wait_until="networkidle")
     tab.get_by_role("button", name="Download this page").click()
     with tab.expect_download() as download:
         tab.get_by_role("link", name=".ipynb").click()
+    assert download.value.suggested_filename == "errata.ipynb"
     notebook = nbformat.read(download.value.path(), as_version=4)
     nbformat.validate(notebook)
-    assert download.value.suggested_filename == "multimodal-misinformation.ipynb"
-    assert notebook.metadata.kernelspec.language == "python"
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    assert any('Page("multimodal-misinformation", globals())' in source for source in code)
-    for source in code:
-        compile(source, "cell", "exec")
+    assert any('Page("errata", globals())' in cell.source for cell in notebook.cells)
+    monkeypatch.setenv("PYTHONPATH", str(find_places().root))
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert (tmp_path / "verite-runs" / "errata" / "results.csv").is_file()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -6,6 +6,7 @@ import datetime
 import html
 import json
 import os
+import shlex
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -304,8 +305,8 @@ class Provenance:
     @property
     def command(self) -> str:
         """The command that repeats this run."""
-        options = "".join(f" -p {name} {value}" for name, value in self.record["parameters"].items())
-        return f"verite run {self.record['notebook']}{options}"
+        options = [word for name, value in self.record["parameters"].items() for word in ("-p", name, str(value))]
+        return shlex.join(["verite", "run", self.record["notebook"], *options])
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         record = self.record

@@ -51,7 +51,8 @@ def _shown(target: str, notebook: Notebook) -> str:
     """Name a figure or a table as the cell does that shows it: numbers are given by the book."""
     page, apart, name = target.partition("/")
     if not apart:
-        return f"{'Figure' if target in _figures(notebook) else 'Table'} *{target}*"
+        kind = "Figure" if target in _figures(notebook) else "Table"
+        return f"*{target}*" if target.startswith(kind) else f"{kind} *{target}*"
     return f"{_shown(name, open_notebook(page))} of {_link(page)}"
 
 
