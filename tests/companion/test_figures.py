@@ -113,6 +113,11 @@ def test_every_colour_is_measured_against_those_it_meets():
     assert COLOURS[MISINFORMATION] == COLOURS[MISCAPTIONED]
 
 
+def test_a_row_of_pictures_carries_its_name():
+    page = Pictures([Image.new("RGB", (4, 4))], ["a"], ["b"], name="x & y")._repr_mimebundle_()["text/html"]
+    assert page.startswith('<div class="verite-pictures" data-name="x &amp; y">')
+
+
 def test_pictures_have_alternative_texts_and_escape_what_is_said():
     page = Pictures([Image.new("RGB", (4, 4))], ["<a flood>"], ["x & y"])._repr_mimebundle_()["text/html"]
     assert 'alt="&lt;a flood&gt;"' in page

@@ -46,6 +46,11 @@ def test_a_table_without_rows_says_none():
     assert rows == [["what", "n"], ["none"]]
 
 
+def test_a_comparison_keeps_the_name_it_was_given():
+    ours = pd.DataFrame({"row": ["MEIR"], "column": ["text"], "value": [70.0], "low": [68.0], "high": [72.0], "n": [1900]})
+    assert compared(compare(None, None, ours), "c", name="Table 4").name == "Table 4"
+
+
 def test_a_comparison_shows_three_columns_intervals_and_n():
     published = pd.DataFrame({"row": ["MEIR"], "column": ["text"], "value": [72.2]})
     ours = pd.DataFrame({"row": ["MEIR"], "column": ["text"], "value": [70.04], "low": [68.0], "high": [72.0], "n": [1900]})
