@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import http.server
+import itertools
 import json
 import re
 import shlex
@@ -29,6 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 CONTENTS = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
 PAGES = [CONTENTS["root"], *(chapter["file"] for part in CONTENTS["parts"] for chapter in part["chapters"])]
 COMPARED = ("accuracy", "classes", "TF-IDF", "differences", "bias, two classes", "patterns", "still", "own", "ablation", "Table 6")
+LECTURES = sorted(path.stem for path in (REPOSITORY / "book" / "teaching" / "slides").glob("*.md"))
 CHAPTERS = [page.split("/")[-1] for page in PAGES if page.startswith("notebooks/")]
 
 
@@ -741,3 +743,85 @@ def test_nothing_moves_for_readers_who_ask_for_less_motion(open_tab, address, wi
         return [...style.transitionDuration.split(", "), ...style.animationDuration.split(", "), style.scrollBehavior];
     }))""")
     assert (set(moves) == {"0s", "auto"}) == still
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("lecture", LECTURES)
+def test_every_slide_is_whole_and_turned_by_keyboard(open_tab, address, lecture, scheme, width):
+    tab = open_tab(color_scheme=scheme, viewport={"width": width, "height": 720})
+    asked, errors = [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    tab.goto(f"{address}slides/{lecture}.html", wait_until="networkidle")
+    tab.wait_for_function("Reveal.isReady()")
+    # Nothing reaches below the line that says where a figure is from, or beyond the screen.
+    beyond = """() => {
+        const slide = Reveal.getCurrentSlide(), foot = slide.querySelector(".source")?.getBoundingClientRect().top ?? innerHeight;
+        return [...slide.querySelectorAll(".verite-figure, .verite-table, .verite-pictures, ul, blockquote")]
+            .map(part => part.getBoundingClientRect()).filter(place => place.bottom > foot + 1 || place.right > innerWidth).length;
+    }"""
+    turned = tab.evaluate("Reveal.getTotalSlides()")
+    assert turned >= 15
+    for number in range(turned):
+        assert tab.evaluate("Reveal.getSlidePastCount()") == number
+        assert tab.evaluate(beyond) == 0, number
+        tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("Reveal.isLastSlide()")
+    assert errors == []
+    assert [url for url in asked if not url.startswith((address, "data:"))] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("lecture", LECTURES)
+def test_slides_hold_no_barriers(open_tab, address, lecture, scheme):
+    """All of them at once, as they are laid out for printing."""
+    tab = open_tab(color_scheme=scheme, viewport={"width": 1280, "height": 720})
+    tab.goto(f"{address}slides/{lecture}.html?print-pdf", wait_until="networkidle")
+    tab.wait_for_function("document.querySelectorAll('.pdf-page').length === Reveal.getTotalSlides()")
+    assert barriers(tab) == []
+
+
+@pytest.mark.parametrize("lecture", LECTURES)
+def test_slides_stand_one_below_the_other_without_scripts(open_tab, address, lecture):
+    tab = open_tab(java_script_enabled=False)
+    tab.goto(f"{address}slides/{lecture}.html")
+    tops = tab.evaluate("""[...document.querySelectorAll(".slides section section")]
+        .map(slide => slide.checkVisibility() ? slide.getBoundingClientRect().top : null)""")
+    assert len(tops) >= 15
+    assert None not in tops
+    assert all(above + 40 < below for above, below in itertools.pairwise(tops))
+    parts = 'document.querySelectorAll("section h2, section li, figure svg, table, aside.notes")'
+    assert all(tab.evaluate(f"[...{parts}].map(part => part.checkVisibility() && part.getBoundingClientRect().height > 0)"))
+
+
+def test_slides_and_the_course_page_lead_to_each_other(book):
+    course = (book / "book" / "teaching" / "course.html").read_text(encoding="utf8")
+    assert sorted(re.findall(r'href="\.\./\.\./slides/([\w-]+)\.html"', course)) == LECTURES
+    for lecture in LECTURES:
+        links = re.findall(r'href="(\.\./[^"#]+)"', (book / "slides" / f"{lecture}.html").read_text(encoding="utf8"))
+        assert len(links) >= 12
+        assert [link for link in links if not (book / "slides" / link).is_file()] == []
+
+
+def test_the_whole_book_on_one_sheet_keeps_its_links_and_fits_the_paper(book, browser):
+    """What ``verite pdf`` prints; printing itself takes a minute and is tried on a small book."""
+    from verite.companion.printing import lay_out, one_page, read_contents
+
+    sheet = book.parent / "tested-sheet.html"
+    try:
+        sheet.write_text(one_page(book, read_contents(find_places()), {"title": "The book"}), encoding="utf8")
+        tab = lay_out(browser, sheet)
+        lost = 'a => document.getElementById(decodeURIComponent(a.getAttribute("href").slice(1))) === null'
+        assert tab.evaluate("document.querySelectorAll('a[href^=\"#\"]').length") > 200
+        assert tab.evaluate(f"[...document.querySelectorAll('a[href^=\"#\"]')].filter({lost}).map(a => a.outerHTML)") == []
+        ids = "[...document.querySelectorAll('[id]')].map(part => part.id)"
+        assert tab.evaluate(f"{ids}.length - new Set({ids}).size") == 0
+        wide = """[...document.querySelectorAll(".sheet *")].filter(part => !part.closest("svg, math"))
+            .filter(part => part.getBoundingClientRect().right > innerWidth + 1).map(part => part.outerHTML.slice(0, 200))"""
+        assert tab.evaluate(wide) == []
+        tall = "[...document.querySelectorAll('figure')].filter(figure => figure.getBoundingClientRect().height > innerHeight).length"
+        assert tab.evaluate(tall) == 0
+        tab.close()
+    finally:
+        sheet.unlink(missing_ok=True)
