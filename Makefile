@@ -27,7 +27,8 @@ pdf: $(STAMP) ## print the whole book into one PDF; needs Chromium
 	$(BIN)/verite pdf
 
 test: $(STAMP) ## run the tests, the notebooks and the book among them
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	# Threads of two test processes and the notebooks they run would wait for each other: some tests then take twenty times as long.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .

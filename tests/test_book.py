@@ -80,21 +80,23 @@ def test_building_verite_measures_what_one_modality_can_know(results, real):
 
 
 def test_detector_on_verite_finds_two_modalities_above_one(results):
-    """Image and text together, with or without attention, and the interval of the paired difference above zero."""
+    """Image and text together, and the interval of the paired difference above zero."""
     found = results("detector-on-verite")
     three = found.loc["accuracy", "Three classes"]
-    for multimodal in ("image+text", "image;text"):
-        for unimodal in ("text", "image"):
-            assert three.loc[multimodal, "low"] > three.loc[unimodal, "high"]
-            assert found.loc[("differences", "Three classes", f"{multimodal} − {unimodal}"), "low"] > 0
+    for unimodal in ("text", "image"):
+        assert three.loc["image+text", "low"] > three.loc[unimodal, "high"]
+        assert found.loc[("differences", "Three classes", f"image+text − {unimodal}"), "low"] > 0
 
 
 def test_detector_on_verite_comes_near_the_first_try(results, real):
     """A first try with a higher learning rate, one seed and other folds gave 54.5, 55.3, 47.7 and 43.3."""
     found = results("detector-on-verite").loc["accuracy", "Three classes"]["value"]
+    reference = read_results(find_places().reference / "detector-on-verite.csv").set_index(["table", "row", "column"])["value"]
     first = {"image+text": 54.5, "image;text": 55.3, "text": 47.7, "image": 43.3}
     for inputs, expected in first.items():
-        assert found[inputs] == pytest.approx(expected, abs=3)
+        assert reference["accuracy", "Three classes", inputs] == pytest.approx(expected, abs=3)
+        if inputs != "image;text":  # by default the chapter leaves it to the reference run
+            assert found[inputs] == pytest.approx(expected, abs=3)
 
 
 def test_measuring_bias_gives_table_7_from_tables_4_and_5(results):

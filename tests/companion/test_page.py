@@ -124,6 +124,6 @@ def test_the_foot_of_a_page_repeats_the_command_and_escapes(page):
     page.settings["source"] = "<b>"
     page.add_results(pd.DataFrame({"row": ["a"], "column": ["b"], "value": [4]}), table="t", unit="", protocol="p")
     foot = page.finish()
-    assert foot.command == "verite run small -p size 3 -p source <b> -p share 0.5 -p loud False"
+    assert foot.command == "verite run small -p size 3 -p source '<b>' -p share 0.5 -p loud False"
     assert "<b>" not in foot._repr_mimebundle_()["text/html"]
     assert json.loads((page.folder / "record.json").read_text())["seeds"] == {}

@@ -61,7 +61,8 @@ class _Ridge:
         total = np.sum(grams, axis=0)
         penalty = np.eye(len(total))
         penalty[-1, -1] = 1e-6
-        penalty[range(self.known), range(self.known)] = 1e-3  # next to none, but enough where two say the same
+        # Next to none beside squares that sum to the number of items, but enough where two say the same, in single precision.
+        penalty[range(self.known), range(self.known)] = 1e-4 * len(fold)
         self.factors = [cho_factor(total - gram + penalty, check_finite=False) for gram in grams]
         self.whole = cho_factor(total + penalty, check_finite=False)
         if known:

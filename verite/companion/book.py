@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from verite.blocks import worker_count
+from verite.blocks import core_count, worker_count
 from verite.companion.findings import write_findings
 from verite.companion.notebooks import list_notebooks, open_notebook
 from verite.companion.places import Places, find_places
@@ -101,7 +101,8 @@ def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> l
     failed = []
     running: list[subprocess.Popen[str]] = []
     with concurrent.futures.ThreadPoolExecutor(beside) as pool:
-        futures = {pool.submit(_run_apart, name, places.root, running): name for name in names}
+        threads = max(1, core_count() // beside)
+        futures = {pool.submit(_run_apart, name, places.root, running, threads): name for name in names}
         try:
             for future in concurrent.futures.as_completed(futures):
                 name, (code, output, seconds) = futures[future], future.result()
@@ -118,9 +119,9 @@ def run_stale(places: Places, names: list[str], say: Callable[[str], None]) -> l
     return sorted(failed)
 
 
-def _run_apart(name: str, root: Path, running: list[subprocess.Popen[str]]) -> tuple[int, str, float]:
+def _run_apart(name: str, root: Path, running: list[subprocess.Popen[str]], threads: int) -> tuple[int, str, float]:
     begin = time.monotonic()
-    environment = dict(os.environ)
+    environment = {"OMP_NUM_THREADS": str(threads), **os.environ}  # with all cores each, they would wait for each other
     if "VERITE_DATA" in environment:  # as it is meant here, wherever the notebook runs
         environment["VERITE_DATA"] = str(home().absolute())
     command = [sys.executable, "-m", "verite", "run", name]
