@@ -21,7 +21,7 @@ CHAPTERS = "notebooks/executed"
 SHOTS = {
     # What is to be seen: its page, what it is of, and whether that is all or the top of what the screen shows.
     "picture": ("book/index", "figure.verite-figure", True),
-    "chapter": (f"{CHAPTERS}/modality-balancing", "table.verite-table:has(caption:has-text('(Table 6)'))", False),
+    "chapter": (f"{CHAPTERS}/modality-balancing", "table.verite-table[data-name='Table 6']", False),
     "lab": (f"{CHAPTERS}/bias-lab", ".verite-sliders", False),
 }
 
