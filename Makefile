@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help book slides pdf test lint bench data reference clean
+.PHONY: help environment book slides pdf test lint bench data reference clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -16,6 +16,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[book,dev]"
 	touch $@
+
+environment: $(STAMP) ## make the environment, which the other targets do by themselves
 
 book: $(STAMP) ## run the notebooks that are stale, build the book, print the path of its first page
 	$(BIN)/verite book
