@@ -1,7 +1,10 @@
-"""Take the README's pictures from the built book: python .ci/screenshots.py [BUILT] [FOLDER].
+"""Take the README's pictures from the built book.
 
-BUILT is the folder of the pages (_build/html), FOLDER where the pictures go (book/static/screens). Each is taken light and
-dark, and must stay small. Chromium is needed.
+Python .ci/screenshots.py [BUILT] [FOLDER].
+
+BUILT is the folder of the pages (_build/html), FOLDER where the pictures go
+(book/static/screens). Each is taken light and dark, and must stay small. Chromium is
+needed.
 """
 
 from __future__ import annotations
@@ -19,9 +22,14 @@ LARGEST = 150_000
 
 CHAPTERS = "notebooks/executed"
 SHOTS = {
-    # What is to be seen: its page, what it is of, and whether that is all or the top of what the screen shows.
+    # What is to be seen: its page, what it is of, and whether that is all or the top of
+    # what the screen shows.
     "picture": ("book/index", "figure.verite-figure", True),
-    "chapter": (f"{CHAPTERS}/modality-balancing", "table.verite-table[data-name='Table 6']", False),
+    "chapter": (
+        f"{CHAPTERS}/modality-balancing",
+        "table.verite-table[data-name='Table 6']",
+        False,
+    ),
     "lab": (f"{CHAPTERS}/bias-lab", ".verite-sliders", False),
 }
 
@@ -31,7 +39,10 @@ def take(tab: Page, selector: str, alone: bool) -> bytes:
     part = tab.locator(selector).first
     if alone:
         return part.screenshot()
-    part.evaluate("part => window.scrollTo(0, part.getBoundingClientRect().top + window.scrollY - 260)")
+    part.evaluate(
+        "part => window.scrollTo(0, part.getBoundingClientRect().top + window.scrollY -"
+        " 260)"
+    )
     return tab.screenshot()
 
 
@@ -43,23 +54,47 @@ def small(picture: bytes) -> bytes:
         shown.save(made, "WEBP", quality=quality, method=6)
         if made.tell() <= LARGEST:
             return made.getvalue()
-    raise SystemExit(f"a picture of {shown.size} takes {made.tell():,} bytes at the lowest quality; {LARGEST:,} are allowed.")
+    raise SystemExit(
+        f"a picture of {shown.size} takes {made.tell():,} bytes at the lowest quality;"
+        f" {LARGEST:,} are allowed."
+    )
 
 
 def main(built: Path, folder: Path) -> None:
     """Take all pictures."""
-    program = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-    missing = [page for page, _, _ in SHOTS.values() if not (built / f"{page}.html").is_file()]
+    program = next(
+        (
+            found
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (found := shutil.which(name))
+        ),
+        None,
+    )
+    missing = [
+        page for page, _, _ in SHOTS.values() if not (built / f"{page}.html").is_file()
+    ]
     if program is None or missing:
-        raise SystemExit("Chromium is missing." if program is None else f"{built} lacks {', '.join(missing)}. Run make book first.")
+        raise SystemExit(
+            "Chromium is missing."
+            if program is None
+            else f"{built} lacks {', '.join(missing)}. Run make book first."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         for scheme in ("light", "dark"):
-            tab = browser.new_page(viewport={"width": 1180, "height": 740}, device_scale_factor=1.5, color_scheme=scheme)
+            tab = browser.new_page(
+                viewport={"width": 1180, "height": 740},
+                device_scale_factor=1.5,
+                color_scheme=scheme,
+            )
             for name, (page, selector, alone) in SHOTS.items():
                 tab.goto((built / f"{page}.html").absolute().as_uri())
-                tab.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
+                tab.wait_for_function(
+                    f"document.documentElement.dataset.theme === '{scheme}'"
+                )
                 path = folder / f"{name}-{scheme}.webp"
                 path.write_bytes(small(take(tab, selector, alone)))
                 print(f"{path}: {path.stat().st_size:,} bytes")

@@ -1,16 +1,21 @@
 """Auditing a large benchmark: seconds and peak memory, from files to files.
 
-Writes a made-up benchmark of 100,000 rows to a folder: each group has a true pair, a pair with another image, and a pair with
-another caption; captions are drawn from a vocabulary of 20,000 words with Zipf's frequencies, half of the false ones opening with
-a word of their own; images and texts have random vectors of 768 dimensions; one caption in fifty is nearly an earlier one. Then it
-runs ``verite audit`` on it in a process of its own, and reports how long that took and how much memory was resident at most. What must
-be found is checked: the probe of first words fires, the probe of length does not.
+Writes a made-up benchmark of 100,000 rows to a folder: each group has a true pair, a
+pair with another image, and a pair with another caption; captions are drawn from a
+vocabulary of 20,000 words with Zipf's frequencies, half of the false ones opening with
+a word of their own; images and texts have random vectors of 768 dimensions; one caption
+in fifty is nearly an earlier one. Then it runs ``verite audit`` on it in a process of
+its own, and reports how long that took and how much memory was resident at most. What
+must be found is checked: the probe of first words fires, the probe of length does not.
 
-``--newsroom`` asks another question: what fires in newsrooms of 300 events, with no knob turned in 20 seeds and two presets, and with
-one knob turned in a few seeds: the probe that matches it, and how many others.
+``--newsroom`` asks another question: what fires in newsrooms of 300 events, with no
+knob turned in 20 seeds and two presets, and with one knob turned in a few seeds: the
+probe that matches it, and how many others.
 
-Run: python benchmarks/audit.py [--rows 100000] [--width 768] [--permutations 1000] [--folder FOLDER]
-     python benchmarks/audit.py --newsroom [--seeds 20] [--knob-seeds 3] [--permutations 1000]
+Run: python benchmarks/audit.py [--rows 100000] [--width 768] [--permutations 1000]
+[--folder FOLDER]
+     python benchmarks/audit.py --newsroom [--seeds 20] [--knob-seeds 3] [--permutations
+     1000]
 """
 
 from __future__ import annotations
@@ -73,20 +78,41 @@ def newsrooms(seeds: int, knob_seeds: int, permutations: int) -> None:
     for preset in ("verite", "plain"):
         tests, small, fired = 0, 0, []
         for seed in range(seeds):
-            found = audit(Benchmark.of(load("newsroom", preset=preset, events=300, seed=seed)), permutations=permutations)
+            found = audit(
+                Benchmark.of(load("newsroom", preset=preset, events=300, seed=seed)),
+                permutations=permutations,
+            )
             alone = found.probes[found.probes["modality"] != "both"]
-            tests, small = tests + len(alone), small + int((alone["p_value"] < 0.01).sum())
+            tests, small = (
+                tests + len(alone),
+                small + int((alone["p_value"] < 0.01).sum()),
+            )
             fired += [f"{name} (seed {seed})" for name in found.firing]
-        print(f"{preset}, no knob: {tests} probes in {seeds} seeds, p < .01 in {small}, {len(fired)} fire {', '.join(fired)}", flush=True)
+        print(
+            f"{preset}, no knob: {tests} probes in {seeds} seeds, p < .01 in {small},"
+            f" {len(fired)} fire {', '.join(fired)}",
+            flush=True,
+        )
     for knob, matching in KNOBS:
         missed, others, tests = 0, [], 0
         for seed in range(knob_seeds):
-            found = audit(Benchmark.of(load("newsroom", events=300, seed=seed, **knob)), permutations=permutations)
+            found = audit(
+                Benchmark.of(load("newsroom", events=300, seed=seed, **knob)),
+                permutations=permutations,
+            )
             missed += len(matching - set(found.firing))
-            others += [f"{name} (seed {seed})" for name in found.firing if name not in matching]
+            others += [
+                f"{name} (seed {seed})" for name in found.firing if name not in matching
+            ]
             tests += int((found.probes["modality"] != "both").sum()) - len(matching)
-        said = f"{', '.join(sorted(matching)) or 'nothing'} should fire, missed {missed}"
-        print(f"{knob}: {said}; {len(others)} of {tests} other probes fire {', '.join(others)}", flush=True)
+        said = (
+            f"{', '.join(sorted(matching)) or 'nothing'} should fire, missed {missed}"
+        )
+        print(
+            f"{knob}: {said}; {len(others)} of {tests} other probes fire"
+            f" {', '.join(others)}",
+            flush=True,
+        )
 
 
 def large(given: argparse.Namespace) -> None:
@@ -94,8 +120,22 @@ def large(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         write(folder, given.rows, given.width)
-        command = [sys.executable, "-m", "verite", "audit", str(folder / "pairs.csv"), "--out", str(folder / "out"), "--force"]
-        command += ["--images", str(folder / "images.safetensors"), "--texts", str(folder / "texts.safetensors")]
+        command = [
+            sys.executable,
+            "-m",
+            "verite",
+            "audit",
+            str(folder / "pairs.csv"),
+            "--out",
+            str(folder / "out"),
+            "--force",
+        ]
+        command += [
+            "--images",
+            str(folder / "images.safetensors"),
+            "--texts",
+            str(folder / "texts.safetensors"),
+        ]
         command += ["--permutations", str(given.permutations)]
         start = time.perf_counter()
         child = subprocess.Popen(command)
@@ -103,12 +143,25 @@ def large(given: argparse.Namespace) -> None:
         seconds = time.perf_counter() - start
         if status:
             raise SystemExit(f"the audit ended with status {status}")
-        found = {one["probe"]: one for one in json.loads((folder / "out" / "audit.json").read_text(encoding="utf8"))["probes"]}
+        found = {
+            one["probe"]: one
+            for one in json.loads(
+                (folder / "out" / "audit.json").read_text(encoding="utf8")
+            )["probes"]
+        }
     for name, one in found.items():
-        print(f"{name:22}{one['accuracy']:7.1%}  p {one['p_value']:.3f}  {'fires' if one['fires'] else ''}")
-    print(f"{given.rows:,} rows × {given.width}: {seconds:,.0f} s, at most {usage.ru_maxrss / 1e6:.2f} GB resident, {os.cpu_count()} cores")
+        print(
+            f"{name:22}{one['accuracy']:7.1%}  p {one['p_value']:.3f} "
+            f" {'fires' if one['fires'] else ''}"
+        )
+    print(
+        f"{given.rows:,} rows × {given.width}: {seconds:,.0f} s, at most"
+        f" {usage.ru_maxrss / 1e6:.2f} GB resident, {os.cpu_count()} cores"
+    )
     if not found["first words"]["fires"] or found["length"]["fires"]:
-        raise SystemExit("expected the probe of first words to fire and that of length not to")
+        raise SystemExit(
+            "expected the probe of first words to fire and that of length not to"
+        )
 
 
 def write(folder: Path, rows: int, width: int) -> None:
@@ -120,26 +173,56 @@ def write(folder: Path, rows: int, width: int) -> None:
     captions = []
     for _ in range(2 * groups):
         captions.append(
-            " ".join(words[rng.choice(WORDS, rng.integers(8, 30), p=chance / chance.sum())])
+            " ".join(
+                words[rng.choice(WORDS, rng.integers(8, 30), p=chance / chance.sum())]
+            )
             if not _near(rng, captions)
             else _changed(rng, captions)
         )
     openers = np.where(rng.random(groups) < 0.5, "allegedly", "today")
     group = np.arange(groups)
     parts = [
-        pd.DataFrame({"group": group, "image_id": group, "text_id": group, "label": "true"}),
-        pd.DataFrame({"group": group, "image_id": groups + group, "text_id": group, "label": "out-of-context"}),
-        pd.DataFrame({"group": group, "image_id": group, "text_id": groups + group, "label": "miscaptioned"}),
+        pd.DataFrame(
+            {"group": group, "image_id": group, "text_id": group, "label": "true"}
+        ),
+        pd.DataFrame(
+            {
+                "group": group,
+                "image_id": groups + group,
+                "text_id": group,
+                "label": "out-of-context",
+            }
+        ),
+        pd.DataFrame(
+            {
+                "group": group,
+                "image_id": group,
+                "text_id": groups + group,
+                "label": "miscaptioned",
+            }
+        ),
     ]
-    table = pd.concat(parts).sort_values("group", kind="stable", ignore_index=True).head(rows)
-    text = np.array(
-        [f"today {one}" for one in captions[:groups]] + [f"{opener} {one}" for opener, one in zip(openers, captions[groups:], strict=True)]
+    table = (
+        pd.concat(parts)
+        .sort_values("group", kind="stable", ignore_index=True)
+        .head(rows)
     )
-    table = table.assign(pair_id=[f"p{at}" for at in range(len(table))], caption=text[table["text_id"]])
+    text = np.array(
+        [f"today {one}" for one in captions[:groups]]
+        + [
+            f"{opener} {one}"
+            for opener, one in zip(openers, captions[groups:], strict=True)
+        ]
+    )
+    table = table.assign(
+        pair_id=[f"p{at}" for at in range(len(table))], caption=text[table["text_id"]]
+    )
     table.to_csv(folder / "pairs.csv", index=False)
     for name in ("images", "texts"):
         vectors = rng.standard_normal((2 * groups, width), dtype=np.float32)
-        Embeddings([str(at) for at in range(2 * groups)], vectors, encoder="random").save(folder / f"{name}.safetensors")
+        Embeddings(
+            [str(at) for at in range(2 * groups)], vectors, encoder="random"
+        ).save(folder / f"{name}.safetensors")
 
 
 def _near(rng: np.random.Generator, captions: list[str]) -> bool:

@@ -1,7 +1,9 @@
-"""Time to score as many claims as AVerImaTeC has with the deterministic judge, and what that takes of memory.
+"""Time to score as many claims as AVerImaTeC has with the deterministic judge, and what
+that takes of memory.
 
-Claims and pictures are the newsroom's; the submission is the annotated evidence with every tenth word left out.
-Run it on an idle machine: ``python benchmarks/averimatec.py``.
+Claims and pictures are the newsroom's; the submission is the annotated evidence with
+every tenth word left out. Run it on an idle machine: ``python
+benchmarks/averimatec.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +15,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from verite.averimatec import Evidence, LexicalJudge, Prediction, image_files, make_claims, reference_evidence, score_submission
-from verite.averimatec.claims import Claim
+from averimatec import (
+    Evidence,
+    LexicalJudge,
+    Prediction,
+    image_files,
+    make_claims,
+    reference_evidence,
+    score_submission,
+)
+from averimatec.claims import Claim
 
 
 def worn(text: str) -> str:
@@ -24,8 +34,16 @@ def worn(text: str) -> str:
 
 def said(claim: Claim) -> Prediction:
     """What a system would hand in that found everything, in slightly fewer words."""
-    evidence = tuple(Evidence(worn(item.text), item.images) for item in reference_evidence(claim))
-    return Prediction(claim.id, tuple(worn(one.text) for one in claim.questions), evidence, claim.label, worn(claim.justification))
+    evidence = tuple(
+        Evidence(worn(item.text), item.images) for item in reference_evidence(claim)
+    )
+    return Prediction(
+        claim.id,
+        tuple(worn(one.text) for one in claim.questions),
+        evidence,
+        claim.label,
+        worn(claim.justification),
+    )
 
 
 def main() -> None:
@@ -37,12 +55,25 @@ def main() -> None:
         made = make_claims(Path(folder), claims=2 * count)
         claims, files = made.splits["train"], image_files(made.images)
         begin = time.perf_counter()
-        scores = score_submission(claims, [said(claim) for claim in claims], LexicalJudge(), files=files)
+        scores = score_submission(
+            claims, [said(claim) for claim in claims], LexicalJudge(), files=files
+        )
         seconds = time.perf_counter() - begin
-    recall = scores.table.query("convention == 'official' and group == 'all' and mode == 'separated' and metric == 'evidence recall'")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    print(f"{len(claims):,} claims, three modes, both conventions, intervals: {seconds:.1f} s, peak {peak:,.0f} MB")
-    print(f"evidence recall of the worn evidence: {recall['value'].iloc[0]:.3f}, problems: {len(scores.problems)}")
+    recall = scores.table.query(
+        "convention == 'official' and group == 'all' and mode == 'separated' and metric"
+        " == 'evidence recall'"
+    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1e6 if sys.platform == "darwin" else 1e3
+    )
+    print(
+        f"{len(claims):,} claims, three modes, both conventions, intervals:"
+        f" {seconds:.1f} s, peak {peak:,.0f} MB"
+    )
+    print(
+        f"evidence recall of the worn evidence: {recall['value'].iloc[0]:.3f},"
+        f" problems: {len(scores.problems)}"
+    )
 
 
 if __name__ == "__main__":

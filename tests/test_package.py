@@ -15,11 +15,16 @@ import verite
 from verite import errors
 
 TORCH_MODULES = ("verite.attention", "verite.detector", "verite.training")
-"""These three are written in torch; every other module loads it only inside the functions that use it."""
+"""These three are written in torch.
+
+Every other module loads it only inside the functions that use it.
+"""
 
 ROOT = Path(verite.__file__).parent
 MODULES = sorted(
-    ".".join(("verite", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    ".".join(("verite", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
     for path in ROOT.rglob("*.py")
     if path.name != "__main__.py"
 )
@@ -43,24 +48,34 @@ print(json.dumps([seen, blame]))
 """
     heavy = "torch torchvision open_clip matplotlib"
     arguments = [sys.executable, "-c", program, heavy, " ".join(TORCH_MODULES)]
-    run = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, timeout=120
+    )
     assert run.returncode == 0, run.stderr
     seen, blame = json.loads(run.stdout)
     assert blame == {}
-    assert seen == len(set(MODULES) - set(TORCH_MODULES))  # a folder without __init__.py would go unseen
+    assert seen == len(
+        set(MODULES) - set(TORCH_MODULES)
+    )  # a folder without __init__.py would go unseen
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_each_module_and_each_of_its_public_names_is_there_and_described(name: str) -> None:
+def test_each_module_and_each_of_its_public_names_is_there_and_described(
+    name: str,
+) -> None:
     module = importlib.import_module(name)
     assert module.__doc__, f"{name} has no docstring"
     assert len(set(module.__all__)) == len(module.__all__)
     for public in module.__all__:
         value = getattr(module, public)
         if inspect.isclass(value) or inspect.isfunction(value):
-            words = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__  # none of a parent's
+            words = (
+                vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
+            )  # none of a parent's
             assert words, f"{name}.{public} has no docstring"
-            assert not words.startswith(f"{public}("), f"{name}.{public} has the docstring that dataclasses make up"
+            assert not words.startswith(f"{public}("), (
+                f"{name}.{public} has the docstring that dataclasses make up"
+            )
 
 
 def test_what_the_package_offers_is_what_its_modules_hold() -> None:
@@ -72,7 +87,9 @@ def test_what_the_package_offers_is_what_its_modules_hold() -> None:
 
 
 def test_a_name_that_the_package_does_not_have_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'verite' has no attribute 'nothing'"):
+    with pytest.raises(
+        AttributeError, match="module 'verite' has no attribute 'nothing'"
+    ):
         verite.nothing  # noqa: B018
 
 
@@ -81,7 +98,9 @@ def test_the_package_knows_its_version() -> None:
     assert verite.__version__[0].isdigit()
 
 
-@pytest.mark.parametrize("name", sorted(set(errors.__all__) - {"VeriteError", "name_some"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(errors.__all__) - {"VeriteError", "name_some"})
+)
 def test_one_clause_catches_every_error_of_the_package(name: str) -> None:
     with pytest.raises(errors.VeriteError, match="what to do next"):
         raise getattr(errors, name)("what to do next")
@@ -97,13 +116,23 @@ def test_one_clause_catches_every_error_of_the_package(name: str) -> None:
         ("RunError", RuntimeError),
     ],
 )
-def test_errors_are_also_of_the_built_in_kind_that_other_code_expects(name: str, builtin: type[Exception]) -> None:
+def test_errors_are_also_of_the_built_in_kind_that_other_code_expects(
+    name: str, builtin: type[Exception]
+) -> None:
     assert issubclass(getattr(errors, name), builtin)
 
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, ""), (1, "1"), (5, "1, 2, 3, 4, 5"), (6, "1, 2, 3, 4, 5 and 1 more"), (2005, "1, 2, 3, 4, 5 and 2,000 more")],
+    [
+        (0, ""),
+        (1, "1"),
+        (5, "1, 2, 3, 4, 5"),
+        (6, "1, 2, 3, 4, 5 and 1 more"),
+        (2005, "1, 2, 3, 4, 5 and 2,000 more"),
+    ],
 )
-def test_of_many_items_five_are_named_and_the_rest_counted(count: int, text: str) -> None:
+def test_of_many_items_five_are_named_and_the_rest_counted(
+    count: int, text: str
+) -> None:
     assert errors.name_some(range(1, count + 1)) == text

@@ -1,6 +1,7 @@
 """VERITE, executed: pairs, bias, detectors and benchmarks behind the book.
 
-Importing the package is quick: torch, open_clip and matplotlib are loaded by the functions that use them.
+Importing the package is quick: torch, open_clip and matplotlib are loaded by the
+functions that use them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Long work as a list of independent blocks that can stop anywhere and go on.
 
-A block is one call of a function: train one fold, encode one shard. Its result is a small JSON file, written
-to a temporary name and renamed, by whoever did the work. A second run reads what is there and does the rest.
-Blocks run in this process, or in any :class:`concurrent.futures.Executor`: processes on this machine, or a
-cluster's own executor, without a line changed.
+A block is one call of a function: train one fold, encode one shard. Its result is a
+small JSON file, written to a temporary name and renamed, by whoever did the work. A
+second run reads what is there and does the rest. Blocks run in this process, or in any
+:class:`concurrent.futures.Executor`: processes on this machine, or a cluster's own
+executor, without a line changed.
 """
 
 from __future__ import annotations
@@ -35,15 +36,18 @@ def run_blocks(
     executor: concurrent.futures.Executor | None = None,
     progress: str = "",
 ) -> dict[str, dict[str, Any]]:
-    """Call ``work(*arguments)`` for each block that has no result yet; return all results by key.
+    """Call ``work(*arguments)`` for each block that has no result yet.
+
+    Return all results by key.
 
     Parameters
     ----------
     work
-        Returns a dictionary that JSON can hold. A module-level function, if the executor uses processes.
+        Returns a dictionary that JSON can hold. A module-level function, if the
+        executor uses processes.
     blocks
-        Arguments by key. The key names the block's file, so it must change whenever the result would: see
-        :func:`content_key`.
+        Arguments by key. The key names the block's file, so it must change whenever the
+        result would: see :func:`content_key`.
     directory
         Where finished blocks are kept; None keeps nothing.
     executor
@@ -68,15 +72,19 @@ def run_blocks(
                 done[key] = _keep(work, arguments, home, key)
                 advance()
         else:
-            futures = {executor.submit(_keep, work, arguments, home, key): key for key, arguments in waiting.items()}
+            futures = {
+                executor.submit(_keep, work, arguments, home, key): key
+                for key, arguments in waiting.items()
+            }
             try:
                 for future in concurrent.futures.as_completed(futures):
                     done[futures[future]] = future.result()
                     advance()
             except concurrent.futures.BrokenExecutor as error:
                 raise RunError(
-                    f"a worker process died after {len(done)} of {len(blocks)} blocks, perhaps for want of memory. "
-                    "Finished blocks are kept: run again, with fewer workers."
+                    f"a worker process died after {len(done)} of {len(blocks)} blocks,"
+                    " perhaps for want of memory. Finished blocks are kept: run again,"
+                    " with fewer workers."
                 ) from error
             finally:
                 for future in futures:
@@ -85,7 +93,9 @@ def run_blocks(
 
 
 def content_key(*parts: Any) -> str:
-    """Digest of anything made of arrays, text, numbers, lists and dictionaries: equal content, equal key.
+    """Digest of anything made of arrays, text, numbers, lists and dictionaries.
+
+    Equal content, equal key.
 
     >>> content_key({"a": 1}, np.zeros(3)) == content_key({"a": 1}, np.zeros(3))
     True
@@ -99,20 +109,27 @@ def content_key(*parts: Any) -> str:
             digest.update(np.ascontiguousarray(part).data)
         else:
             plain = part.tolist() if isinstance(part, np.ndarray) else part
-            digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode())
+            digest.update(
+                json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()
+            )
         digest.update(b"\0")
     return digest.hexdigest()[:24]
 
 
 def worker_count(asked: int = 0) -> int:
-    """How many processes to use: what was asked for, or ``VERITE_WORKERS``, or one for each core this process may use.
+    """How many processes to use.
+
+    What was asked for, or ``VERITE_WORKERS``, or one for each core this process may
+    use.
 
     >>> worker_count(3)
     3
     """
     named = os.environ.get("VERITE_WORKERS", "0")
     if not named.isdecimal():
-        raise ParameterError(f"VERITE_WORKERS: expected a whole number of processes, found {named!r}.")
+        raise ParameterError(
+            f"VERITE_WORKERS: expected a whole number of processes, found {named!r}."
+        )
     return asked or int(named) or core_count()
 
 
@@ -122,23 +139,30 @@ def core_count() -> int:
     >>> core_count() >= 1
     True
     """
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 @contextlib.contextmanager
 def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | None]:
     """Processes with one thread each, or None where one worker is all there is.
 
-    One thread each, because many small models on few cores run fastest so, and because sums then do not
-    depend on how many cores a machine has.
+    One thread each, because many small models on few cores run fastest so, and because
+    sums then do not depend on how many cores a machine has.
     """
     count = worker_count(workers)
     if count == 1:
         yield None
         return
-    # Fresh processes: a forked one would inherit torch's and OpenMP's locks in whatever state they are.
+    # Fresh processes: a forked one would inherit torch's and OpenMP's locks in whatever
+    # state they are.
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(count, mp_context=context, initializer=_one_thread) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        count, mp_context=context, initializer=_one_thread
+    ) as pool:
         try:
             yield pool
         except BaseException:
@@ -148,7 +172,9 @@ def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | Non
 
 def _one_thread() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ["OMP_NUM_THREADS"] = "1"  # for what is imported from here on; torch is, with the first block
+    os.environ["OMP_NUM_THREADS"] = (
+        "1"  # for what is imported from here on; torch is, with the first block
+    )
 
 
 def _end_with_parent() -> None:
@@ -159,7 +185,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _keep(work: Callable[..., dict[str, Any]], arguments: tuple[Any, ...], home: Path | None, key: str) -> dict[str, Any]:
+def _keep(
+    work: Callable[..., dict[str, Any]],
+    arguments: tuple[Any, ...],
+    home: Path | None,
+    key: str,
+) -> dict[str, Any]:
     result = work(*arguments)
     if home is not None:
         write_json(home / f"{key}.json", {"block": key, "result": result})
@@ -173,7 +204,11 @@ def _read(home: Path | None, key: str) -> dict[str, Any] | None:
         kept = json.loads(read_text(path))
     except (DataError, ValueError):
         return None  # damaged from outside: do it again
-    if not isinstance(kept, dict) or kept.get("block") != key or not isinstance(kept.get("result"), dict):
+    if (
+        not isinstance(kept, dict)
+        or kept.get("block") != key
+        or not isinstance(kept.get("result"), dict)
+    ):
         return None
     result: dict[str, Any] = kept["result"]
     return result

@@ -1,20 +1,23 @@
-"""Command line: ``verite run``, ``notebook``, ``book``, ``course`` and what ``verite --help`` lists besides."""
+"""Command line: ``verite audit``, ``score``, ``synth`` and what ``verite --help`` lists
+besides.
+
+Each package mounts its commands here through an entry point of the group
+``verite.commands``.
+"""
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from verite.cli_averimatec import averimatec
-from verite.cli_averimatec_run import run_command as averimatec_run
 from verite.errors import ParameterError, StoppedError, VeriteError
-from verite.files import read_text
+from verite.options import join_options, parse_options
 
 __all__ = ["app", "main"]
 
@@ -26,114 +29,48 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-data = typer.Typer(help="Where the data are, what is there, and how to get the rest.", no_args_is_help=True)
+data = typer.Typer(
+    help="Where the data are, what is there, and how to get the rest.",
+    no_args_is_help=True,
+)
 app.add_typer(data, name="data")
-course = typer.Typer(help="A course from the book: notebooks for students and for instructors.", no_args_is_help=True)
-app.add_typer(course, name="course")
-averimatec.command("run")(averimatec_run)
-app.add_typer(averimatec, name="averimatec")
 
 
 def main() -> None:
-    """Run the command line; an error of the input's is one message and exit code 1, never a traceback."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended too
+    """Run the command line.
+
+    An error of the input's is one message and exit code 1, never a traceback.
+    """
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # so that what was started is ended too
     try:
-        app(args=_join(sys.argv[1:]))
+        app(args=join_options(sys.argv[1:]))
     except VeriteError as error:
-        # What is left of a stopped notebook's client complains about its kernel while this process ends.
+        # What is left of a stopped notebook's client complains about its kernel while
+        # this process ends.
         logging.disable()
         print(f"verite: {error}", file=sys.stderr)
         raise SystemExit(130 if isinstance(error, StoppedError) else 1) from None
 
 
-@app.command("run")
-def run_command(
-    name: Annotated[str, typer.Argument(help="Name of a notebook.", show_default=False)] = "",
-    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A parameter and its value.")] = [],  # noqa: B006
-    out: Annotated[Path | None, typer.Option(help="Folder for the executed notebook and its results.", show_default=False)] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the notebooks and their parameters.")] = False,
-) -> None:
-    """Run one notebook with your own values: verite run NAME -p key value -p key value."""
-    from verite.companion.notebooks import describe, list_notebooks, open_notebook
-    from verite.companion.runs import run_notebook
-
-    if list_all:
-        for one in list_notebooks():
-            notebook = open_notebook(one)
-            print(f"{one}: {notebook.title}")
-            print("\n".join(describe(each) for each in notebook.parameters))
-        return
-    if not name:
-        raise ParameterError(f"which notebook? There are: {', '.join(list_notebooks())}. See verite run --list.")
-    done = run_notebook(name, _pairs(parameter), out)
-    print(f"notebook:  {done.notebook}")
-    record = done.folder / "record.json"
-    if record.exists():
-        print(f"results:   {done.folder / 'results.csv'}\nrecord:    {record}\nmade from: {json.loads(read_text(record))['dataset']}")
-
-
-@app.command("notebook")
-def notebook_command(
-    name: str,
-    out: Annotated[Path, typer.Argument(help="File to write, such as out.ipynb.")],
-    force: Annotated[bool, typer.Option(help="Replace a file that is there.")] = False,
-) -> None:
-    """Write a notebook as a plain .ipynb, for papermill, Jupyter or Colab."""
-    from verite.companion.notebooks import open_notebook
-
-    if out.is_file() and not force:
-        raise ParameterError(f"{out} is there, perhaps with changes of yours. Choose another name, or replace it with --force.")
-    open_notebook(name).write_plain(out)
-    print(out)
-
-
-@app.command("book")
-def book_command(force: Annotated[bool, typer.Option(help="Run every notebook, stale or not.")] = False) -> None:
-    """Run the notebooks that are stale, then build the book."""
-    from verite.companion.book import build_book
-
-    print(build_book(force=force, say=lambda line: print(line, flush=True)))
-
-
-@app.command("slides")
-def slides_command() -> None:
-    """Run the notebooks that are stale, then build the slides of the lectures from their figures."""
-    from verite.companion.book import refresh
-    from verite.companion.places import find_places
-    from verite.companion.slides import build_slides
-
-    places = find_places()
-    refresh(places, say=lambda line: print(line, flush=True))
-    print(build_slides(places, say=lambda line: print(line, flush=True)))
-
-
-@app.command("pdf")
-def pdf_command() -> None:
-    """Build the book, running what is stale, and print all of it into one PDF; needs Chromium."""
-    from verite.companion.printing import print_book
-
-    print(print_book(say=lambda line: print(line, flush=True)))
-
-
-@app.command("reference")
-def reference_command(
-    name: Annotated[list[str], typer.Argument(help="Notebooks; all that name reference parameters if none is given.")] = [],  # noqa: B006
-) -> None:
-    """Run chapters on the real data at full size and keep their aggregate results in book/reference/."""
-    from verite.companion.reference import run_references
-
-    for path in run_references(name, say=lambda line: print(line, flush=True)):
-        print(path)
-
-
 @app.command("newsroom")
 def newsroom_command(
     out: Annotated[Path, typer.Argument(help="Folder for pairs.csv and images/.")],
-    preset: Annotated[str, typer.Option(help="What kind of benchmark to make.")] = "verite",
+    preset: Annotated[
+        str, typer.Option(help="What kind of benchmark to make.")
+    ] = "verite",
     events: Annotated[int, typer.Option(help="Size: number of events.")] = 200,
     seed: Annotated[int, typer.Option(help="Decides everything.")] = 0,
-    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A knob and its value.")] = [],  # noqa: B006
-    force: Annotated[bool, typer.Option(help="Replace a newsroom that is there.")] = False,
+    parameter: Annotated[
+        list[str],
+        typer.Option(
+            "-p", "--parameter", metavar="KEY VALUE", help="A knob and its value."
+        ),
+    ] = [],  # noqa: B006
+    force: Annotated[
+        bool, typer.Option(help="Replace a newsroom that is there.")
+    ] = False,
 ) -> None:
     """Write a newsroom as files: verite newsroom FOLDER -p giveaway_rate 0.5."""
     from verite.datasets import load
@@ -142,30 +79,99 @@ def newsroom_command(
 
     table = out / "pairs.csv"
     if table.is_file() and not force:
-        raise ParameterError(f"{table} is there. Choose another folder, or replace it with --force.")
-    knobs = parse_knobs(_pairs(parameter))
-    data = load("newsroom", preset=preset, events=events, seed=seed, image_dir=out / "images", encoder=None, **knobs)
-    pairs = data.pairs.assign(image_path=[f"images/{Path(path).name}" for path in data.pairs["image_path"]])
+        raise ParameterError(
+            f"{table} is there. Choose another folder, or replace it with --force."
+        )
+    knobs = parse_knobs(parse_options(parameter))
+    data = load(
+        "newsroom",
+        preset=preset,
+        events=events,
+        seed=seed,
+        image_dir=out / "images",
+        encoder=None,
+        **knobs,
+    )
+    pairs = data.pairs.assign(
+        image_path=[f"images/{Path(path).name}" for path in data.pairs["image_path"]]
+    )
     write_csv(table, pairs)
-    print(f"{data.card.title}\n{len(pairs):,} pairs: {table}\n{pairs['image_id'].nunique():,} images: {out / 'images'}")
+    print(
+        f"{data.card.title}\n{len(pairs):,} pairs:"
+        f" {table}\n{pairs['image_id'].nunique():,} images: {out / 'images'}"
+    )
 
 
 @app.command("synth")
 def synth_command(
-    name: Annotated[str, typer.Argument(help="RSt, CSt, NC-t2t, R-NESt, CLIP-NESt, MEIR, CHASMA, CHASMA-D, or some joined by ' + '.")],
-    source: Annotated[str, typer.Option("--data", metavar="NAME|CSV", help="Truthful pairs: a data set, or a CSV of pairs.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help=(
+                "RSt, CSt, NC-t2t, R-NESt, CLIP-NESt, MEIR, CHASMA, CHASMA-D, or some"
+                " joined by ' + '."
+            )
+        ),
+    ],
+    source: Annotated[
+        str,
+        typer.Option(
+            "--data",
+            metavar="NAME|CSV",
+            help="Truthful pairs: a data set, or a CSV of pairs.",
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for pairs.csv and record.json.")],
-    vectors: Annotated[Path | None, typer.Option(help="Folder that verite encode wrote for the pairs.", show_default=False)] = None,
-    pool: Annotated[str | None, typer.Option(metavar="NAME|CSV", help="Misleading captions for CHASMA.", show_default=False)] = None,
-    pool_vectors: Annotated[Path | None, typer.Option(help="Folder that verite encode wrote for the pool.", show_default=False)] = None,
-    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="A maker's own parameter.")] = [],  # noqa: B006
-    events: Annotated[int | None, typer.Option(min=1, help="Size of a newsroom; 200 if not given.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides every draw, and the newsroom.")] = 0,
-    faiss: Annotated[bool, typer.Option("--faiss", help="Search in an index on the disk, for pools past memory.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a table that is there.")] = False,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that verite encode wrote for the pairs.", show_default=False
+        ),
+    ] = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|CSV",
+            help="Misleading captions for CHASMA.",
+            show_default=False,
+        ),
+    ] = None,
+    pool_vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that verite encode wrote for the pool.", show_default=False
+        ),
+    ] = None,
+    parameter: Annotated[
+        list[str],
+        typer.Option(
+            "-p", "--parameter", metavar="KEY VALUE", help="A maker's own parameter."
+        ),
+    ] = [],  # noqa: B006
+    events: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Size of a newsroom; 200 if not given.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Decides every draw, and the newsroom.")
+    ] = 0,
+    faiss: Annotated[
+        bool,
+        typer.Option(
+            "--faiss", help="Search in an index on the disk, for pools past memory."
+        ),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a table that is there.")
+    ] = False,
 ) -> None:
-    """Make misleading pairs from truthful ones: verite synth "R-NESt + NC-t2t" --data newsroom --out FOLDER."""
-    from verite.companion.record import commit, versions
+    """Make misleading pairs from truthful ones.
+
+    Verite synth "R-NESt + NC-t2t" --data newsroom --out FOLDER.
+    """
+    from verite.provenance import commit, versions
     from verite.synthesis.command import synthesise
 
     try:
@@ -176,7 +182,7 @@ def synth_command(
             vectors=vectors,
             pool=pool,
             pool_vectors=pool_vectors,
-            options=_pairs(parameter),
+            options=parse_options(parameter),
             events=events,
             seed=seed,
             faiss=faiss,
@@ -184,31 +190,76 @@ def synth_command(
             about={"commit": commit(), "versions": versions()},
         )
     except KeyboardInterrupt:
-        raise StoppedError("stopped. What a long search had found is kept; run the same command to go on.") from None
+        raise StoppedError(
+            "stopped. What a long search had found is kept; run the same command to"
+            " go on."
+        ) from None
     print("\n".join(done))
 
 
 @app.command("encode")
 def encode_command(
-    table: Annotated[Path | None, typer.Argument(help="CSV of pairs; image_path is relative to its folder.", show_default=False)] = None,
-    encoder: Annotated[str, typer.Option(help="open_clip architecture, a model configuration (.json), or newsroom.")] = "newsroom",
-    pretrained: Annotated[str | None, typer.Option(help="Tag of open_clip's, or a checkpoint (.safetensors).", show_default=False)] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the vectors and the ledger.", show_default=False)] = None,
-    images_from: Annotated[Path | None, typer.Option(help="Folder of the images, if not the table's.", show_default=False)] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Images or captions that go through the model together.")] = 64,
-    autocast: Annotated[bool, typer.Option("--autocast", help="Compute in bfloat16 where that is faster.")] = False,
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="CSV of pairs; image_path is relative to its folder.",
+            show_default=False,
+        ),
+    ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="open_clip architecture, a model configuration (.json), or newsroom."
+        ),
+    ] = "newsroom",
+    pretrained: Annotated[
+        str | None,
+        typer.Option(
+            help="Tag of open_clip's, or a checkpoint (.safetensors).",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the vectors and the ledger.", show_default=False),
+    ] = None,
+    images_from: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the images, if not the table's.", show_default=False
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Images or captions that go through the model together."
+        ),
+    ] = 64,
+    autocast: Annotated[
+        bool,
+        typer.Option("--autocast", help="Compute in bfloat16 where that is faster."),
+    ] = False,
     normalise: Annotated[bool, typer.Option(help="Give vectors length 1.")] = True,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    train_newsroom: Annotated[bool, typer.Option("--train-newsroom", help="Train the newsroom's encoder again.")] = False,
+    train_newsroom: Annotated[
+        bool,
+        typer.Option("--train-newsroom", help="Train the newsroom's encoder again."),
+    ] = False,
 ) -> None:
-    """Encode the images and captions of a table; what was stopped goes on where it was."""
+    """Encode the images and captions of a table.
+
+    What was stopped goes on where it was.
+    """
     if train_newsroom:
         from verite.newsroom.clip import load_newsroom_clip
 
         print(f"newsroom's encoder: {load_newsroom_clip(retrain=True)[1]}")
     if table is None:
         if not train_newsroom:
-            raise ParameterError("which table? Write: verite encode TABLE --encoder ViT-L-14 --pretrained openai --out FOLDER.")
+            raise ParameterError(
+                "which table? Write: verite encode TABLE --encoder ViT-L-14"
+                " --pretrained openai --out FOLDER."
+            )
         return
     if out is None:
         raise ParameterError("where should the vectors go? Add --out FOLDER.")
@@ -227,47 +278,146 @@ def encode_command(
             device=device,
         )
     except KeyboardInterrupt:
-        raise StoppedError(f"stopped. Finished shards are kept in {out / 'shards'}; run the same command to go on.") from None
+        raise StoppedError(
+            f"stopped. Finished shards are kept in {out / 'shards'}; run the same"
+            " command to go on."
+        ) from None
     print("\n".join(done))
 
 
 @app.command("build")
 def build_command(
-    articles: Annotated[Path, typer.Argument(help="Table of fact-checked articles, in the format of VERITE_articles.csv.")],
+    articles: Annotated[
+        Path,
+        typer.Argument(
+            help="Table of fact-checked articles, in the format of VERITE_articles.csv."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder for pairs, findings and report.")],
-    images: Annotated[list[Path], typer.Option(help="Vectors of the images, own ones and a pool's; more files if repeated.")] = [],  # noqa: B006
-    texts: Annotated[Path | None, typer.Option(help="Vectors of the captions.", show_default=False)] = None,
-    candidates: Annotated[int, typer.Option(min=1, help="Out-of-context candidates an article.")] = 10,
-    same_picture: Annotated[float, typer.Option(min=-1, max=1, help="Cosine from which on two images are one picture.")] = 0.9,
-    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
+    images: Annotated[
+        list[Path],
+        typer.Option(
+            help="Vectors of the images, own ones and a pool's; more files if repeated."
+        ),
+    ] = [],  # noqa: B006
+    texts: Annotated[
+        Path | None, typer.Option(help="Vectors of the captions.", show_default=False)
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option(min=1, help="Out-of-context candidates an article.")
+    ] = 10,
+    same_picture: Annotated[
+        float,
+        typer.Option(
+            min=-1, max=1, help="Cosine from which on two images are one picture."
+        ),
+    ] = 0.9,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a report that is there.")
+    ] = False,
 ) -> None:
-    """Build a benchmark from articles: check, compare, unpack to pairs, propose out-of-context images, report."""
+    """Build a benchmark from articles.
+
+    Check, compare, unpack to pairs, propose out-of-context images, report.
+    """
     from verite.building import build
 
-    print("\n".join(build(articles, out, images=images, texts=texts, k=candidates, same_picture=same_picture, force=force)))
+    print(
+        "\n".join(
+            build(
+                articles,
+                out,
+                images=images,
+                texts=texts,
+                k=candidates,
+                same_picture=same_picture,
+                force=force,
+            )
+        )
+    )
 
 
 @app.command("score")
 def score_command(
-    predictions: Annotated[Path, typer.Argument(help="CSV with an id and a predicted label a row: pair_id,prediction.")],
-    benchmark: Annotated[str, typer.Option(metavar="verite|vmu-twitter|cosmos|CSV", help="What they are for, or a CSV of pairs.")],
-    against: Annotated[Path | None, typer.Option(help="Predictions of a second system, to compare with.", show_default=False)] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for score.json and model-card.md.", show_default=False)] = None,
-    missing: Annotated[str, typer.Option(metavar="error|wrong|skip", help="What pairs without a prediction count.")] = "error",
-    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="Option of the benchmark.")] = [],  # noqa: B006
-    id_column: Annotated[str | None, typer.Option(help="Column of ids, if not pair_id or the like.", show_default=False)] = None,
-    prediction_column: Annotated[str | None, typer.Option(help="Column of predictions, if not prediction.", show_default=False)] = None,
-    label: Annotated[list[str], typer.Option(metavar="SPELLING=LABEL", help="What a spelling means, such as 1=misinformation.")] = [],  # noqa: B006
-    name: Annotated[str, typer.Option(help="The system's name for the model card; the file's if not given.", show_default=False)] = "",
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with an id and a predicted label a row: pair_id,prediction."
+        ),
+    ],
+    benchmark: Annotated[
+        str,
+        typer.Option(
+            metavar="verite|vmu-twitter|cosmos|CSV",
+            help="What they are for, or a CSV of pairs.",
+        ),
+    ],
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Predictions of a second system, to compare with.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for score.json and model-card.md.", show_default=False
+        ),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="error|wrong|skip", help="What pairs without a prediction count."
+        ),
+    ] = "error",
+    parameter: Annotated[
+        list[str],
+        typer.Option(
+            "-p", "--parameter", metavar="KEY VALUE", help="Option of the benchmark."
+        ),
+    ] = [],  # noqa: B006
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of ids, if not pair_id or the like.", show_default=False
+        ),
+    ] = None,
+    prediction_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of predictions, if not prediction.", show_default=False
+        ),
+    ] = None,
+    label: Annotated[
+        list[str],
+        typer.Option(
+            metavar="SPELLING=LABEL",
+            help="What a spelling means, such as 1=misinformation.",
+        ),
+    ] = [],  # noqa: B006
+    name: Annotated[
+        str,
+        typer.Option(
+            help="The system's name for the model card; the file's if not given.",
+            show_default=False,
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and test.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace results that are there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results that are there.")
+    ] = False,
 ) -> None:
-    """Score predictions under every protocol: verite score PREDICTIONS.csv --benchmark verite --against OTHER.csv."""
-    from verite.companion.record import commit, versions
+    """Score predictions under every protocol.
+
+    Verite score PREDICTIONS.csv --benchmark verite --against OTHER.csv.
+    """
+    from verite.provenance import commit, versions
     from verite.scoring import check_free, readable, score_predictions, write_scores
 
     if unclear := next((each for each in label if "=" not in each), None):
-        raise ParameterError(f"--label {unclear}: expected SPELLING=LABEL, such as 1=misinformation.")
+        raise ParameterError(
+            f"--label {unclear}: expected SPELLING=LABEL, such as 1=misinformation."
+        )
     if out is not None:
         check_free(out, force)
     scores = score_predictions(
@@ -275,44 +425,104 @@ def score_command(
         benchmark,
         against=against,
         missing=missing,
-        options=_pairs(parameter),
+        options=parse_options(parameter),
         id_column=id_column,
         prediction_column=prediction_column,
-        labels=_pairs(label),
+        labels=parse_options(label),
         seed=seed,
     )
     print("\n".join(readable(scores)))
     if out is not None:
         about = {"commit": commit(), "versions": versions()}
-        paths = write_scores(scores, out, name or predictions.stem, about=about, force=force)
+        paths = write_scores(
+            scores, out, name or predictions.stem, about=about, force=force
+        )
         print("\n" + "\n".join(map(str, paths)))
 
 
 @app.command("audit")
 def audit_command(
-    source: Annotated[str, typer.Argument(metavar="CSV|NAME", help="CSV, TSV, JSON lines or parquet, or a data set.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder for audit.html, audit.json and suspects.csv.")] = Path("audit"),
-    label_column: Annotated[str, typer.Option(help="Guessed if not given, as all columns.", show_default=False)] = "",
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="CSV|NAME",
+            help="CSV, TSV, JSON lines or parquet, or a data set.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for audit.html, audit.json and suspects.csv.")
+    ] = Path("audit"),
+    label_column: Annotated[
+        str,
+        typer.Option(help="Guessed if not given, as all columns.", show_default=False),
+    ] = "",
     caption_column: Annotated[str, typer.Option(show_default=False)] = "",
-    image_column: Annotated[str, typer.Option(help="Ids or file names of images.", show_default=False)] = "",
-    group_column: Annotated[str, typer.Option(help="What must not be split, such as an event.", show_default=False)] = "",
+    image_column: Annotated[
+        str, typer.Option(help="Ids or file names of images.", show_default=False)
+    ] = "",
+    group_column: Annotated[
+        str,
+        typer.Option(
+            help="What must not be split, such as an event.", show_default=False
+        ),
+    ] = "",
     split_column: Annotated[str, typer.Option(show_default=False)] = "",
     id_column: Annotated[str, typer.Option(show_default=False)] = "",
-    images: Annotated[Path | None, typer.Option(help="Vectors of the images: verite encode's, or .npy.", show_default=False)] = None,
-    image_ids: Annotated[Path | None, typer.Option(help="Ids of the vectors in .npy, one a line.", show_default=False)] = None,
-    texts: Annotated[Path | None, typer.Option(help="Vectors of the captions.", show_default=False)] = None,
-    text_ids: Annotated[Path | None, typer.Option(help="Ids of the vectors in .npy, one a line.", show_default=False)] = None,
-    image_folder: Annotated[Path | None, typer.Option(help="Where the image files lie.", show_default=False)] = None,
-    probes: Annotated[str, typer.Option(help="Families of probes, with commas; all if not given.", show_default=False)] = "",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Decides folds, permutations and resamples.")] = 0,
-    permutations: Annotated[int, typer.Option(min=200, max=1999, help="Of each test.")] = 1000,
-    fix: Annotated[bool, typer.Option("--fix", help="Also write a cleaned copy, and what was changed.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an audit that is there.")] = False,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="Vectors of the images: verite encode's, or .npy.", show_default=False
+        ),
+    ] = None,
+    image_ids: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ids of the vectors in .npy, one a line.", show_default=False
+        ),
+    ] = None,
+    texts: Annotated[
+        Path | None, typer.Option(help="Vectors of the captions.", show_default=False)
+    ] = None,
+    text_ids: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ids of the vectors in .npy, one a line.", show_default=False
+        ),
+    ] = None,
+    image_folder: Annotated[
+        Path | None, typer.Option(help="Where the image files lie.", show_default=False)
+    ] = None,
+    probes: Annotated[
+        str,
+        typer.Option(
+            help="Families of probes, with commas; all if not given.",
+            show_default=False,
+        ),
+    ] = "",
+    folds: Annotated[
+        int, typer.Option(min=2, help="Folds of the cross-validation.")
+    ] = 5,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Decides folds, permutations and resamples.")
+    ] = 0,
+    permutations: Annotated[
+        int, typer.Option(min=200, max=1999, help="Of each test.")
+    ] = 1000,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Also write a cleaned copy, and what was changed."),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an audit that is there.")
+    ] = False,
 ) -> None:
-    """Look at what a benchmark lets a model get away with that sees one modality alone: verite audit PAIRS.csv --out FOLDER."""
+    """Look at what a benchmark lets a model get away with that sees one modality alone.
+
+    Verite audit PAIRS.csv --out FOLDER.
+    """
     from verite.audit.command import audit_files, probe_names
-    from verite.companion.record import commit, versions
+    from verite.provenance import commit, versions
 
     named = {"label": label_column, "caption": caption_column, "image": image_column}
     named |= {"group": group_column, "split": split_column, "id": id_column}
@@ -320,33 +530,24 @@ def audit_command(
         source,
         out,
         columns={what: name for what, name in named.items() if name},
-        vectors={"images": images, "image_ids": image_ids, "texts": texts, "text_ids": text_ids, "folder": image_folder},
-        parameters={"probes": probe_names(probes), "folds": folds, "seed": seed, "permutations": permutations},
+        vectors={
+            "images": images,
+            "image_ids": image_ids,
+            "texts": texts,
+            "text_ids": text_ids,
+            "folder": image_folder,
+        },
+        parameters={
+            "probes": probe_names(probes),
+            "folds": folds,
+            "seed": seed,
+            "permutations": permutations,
+        },
         mend=fix,
         force=force,
         about={"commit": commit(), "versions": versions()},
     )
     print("\n".join(lines))
-
-
-@course.callback()
-def _course() -> None:
-    """Keep ``build`` a word of its own: typer would leave the name of a lone command out."""
-
-
-@course.command("build")
-def course_build(
-    out: Annotated[Path, typer.Argument(help="Folder for student/, instructor/ and course.json.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace a course that is there; other files in its folder stay.")] = False,
-) -> None:
-    """Write every notebook twice, for students without solutions and for instructors with them: verite course build OUT."""
-    from verite.course import build_course
-
-    written = build_course(out, force=force)
-    for edition in ("student", "instructor"):
-        notebooks = [path for path in written if path.parent.name == edition and path.suffix == ".ipynb"]
-        print(f"{edition}'s edition: {len(notebooks)} notebooks, listed in {out / edition / 'index.md'}")
-    print(f"list of all files, with checksums: {written[0]}")
 
 
 @data.command("list")
@@ -356,7 +557,9 @@ def data_list() -> None:
 
     for name in datasets.names():
         card = datasets.card(name)
-        print(f"{name}: {card.title}\n  source:  {card.source}\n  licence: {card.licence}")
+        print(
+            f"{name}: {card.title}\n  source:  {card.source}\n  licence: {card.licence}"
+        )
 
 
 @data.command("status")
@@ -366,7 +569,11 @@ def data_status() -> None:
 
     found = list(datasets.status())
     for one in found:
-        print(f"{one.dataset:16} {one.path:60} {f'{one.bytes:>11,} bytes' if one.present else 'not there':>17}  verified: {one.verified}")
+        print(
+            f"{one.dataset:16} {one.path:60}"
+            f" {f'{one.bytes:>11,} bytes' if one.present else 'not there':>17} "
+            f" verified: {one.verified}"
+        )
     for name in dict.fromkeys(one.dataset for one in found if not one.present):
         print(f"\n{name} is not whole here. {datasets.instructions(name)}")
 
@@ -381,49 +588,113 @@ def data_fetch(name: str) -> None:
 
 
 @data.command("pairs")
-def data_pairs(
+def dataparse_options(
     name: Annotated[str, typer.Argument(help="A data set.")],
     out: Annotated[Path, typer.Argument(help="CSV to write.")],
-    parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="KEY VALUE", help="An option of the data set.")] = [],  # noqa: B006
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    parameter: Annotated[
+        list[str],
+        typer.Option(
+            "-p", "--parameter", metavar="KEY VALUE", help="An option of the data set."
+        ),
+    ] = [],  # noqa: B006
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is there.")
+    ] = False,
 ) -> None:
-    """Write a data set's pairs as a CSV, for verite encode and verite synth: verite data pairs newsclippings OUT -p subset captions."""
+    """Write a data set's pairs as a CSV, for verite encode and verite synth.
+
+    Verite data pairs newsclippings OUT -p subset captions.
+    """
     from verite import datasets
     from verite.files import write_csv
 
     if out.exists() and not force:
-        raise ParameterError(f"{out} is there. Choose another name, or replace it with --force.")
+        raise ParameterError(
+            f"{out} is there. Choose another name, or replace it with --force."
+        )
     if name == "newsroom":
-        raise ParameterError("a newsroom has images that have to be drawn. Write one with: verite newsroom FOLDER.")
-    pairs = datasets.load(name, **datasets.parse_options(name, _pairs(parameter))).pairs
+        raise ParameterError(
+            "a newsroom has images that have to be drawn. Write one with: verite"
+            " newsroom FOLDER."
+        )
+    pairs = datasets.load(
+        name, **datasets.parse_options(name, parse_options(parameter))
+    ).pairs
     write_csv(out, pairs)
     print(f"{len(pairs):,} pairs: {out}")
 
 
 @data.command("images")
 def data_images(
-    source: Annotated[str, typer.Argument(metavar="verite|CSV", help="VERITE's images, or a table of links.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for pictures and ledger; VERITE's own if not given.", show_default=False)] = None,
-    id_column: Annotated[str, typer.Option(help="Column with what to call a picture.")] = "id",
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="verite|CSV", help="VERITE's images, or a table of links."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for pictures and ledger; VERITE's own if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    id_column: Annotated[
+        str, typer.Option(help="Column with what to call a picture.")
+    ] = "id",
     url_column: Annotated[str, typer.Option(help="Column with its link.")] = "url",
     workers: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 16,
-    per_host: Annotated[int, typer.Option(min=1, help="Requests at a time to one host.")] = 2,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 0.5,
-    tries: Annotated[int, typer.Option(min=1, help="How often to ask if what stands in the way may pass.")] = 3,
-    seconds: Annotated[float, typer.Option(min=1, help="Time for a whole answer.")] = 60,
-    megabytes: Annotated[float, typer.Option(min=0.001, help="Size of a picture.")] = 20,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again for what was gone or refused.")] = False,
-    allow_host: Annotated[str, typer.Option(help="A host that may have a private address.", show_default=False)] = "",
+    per_host: Annotated[
+        int, typer.Option(min=1, help="Requests at a time to one host.")
+    ] = 2,
+    delay: Annotated[
+        float, typer.Option(min=0, help="Seconds between two requests to one host.")
+    ] = 0.5,
+    tries: Annotated[
+        int,
+        typer.Option(
+            min=1, help="How often to ask if what stands in the way may pass."
+        ),
+    ] = 3,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="Time for a whole answer.")
+    ] = 60,
+    megabytes: Annotated[
+        float, typer.Option(min=0.001, help="Size of a picture.")
+    ] = 20,
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Ask again for what was gone or refused."),
+    ] = False,
+    allow_host: Annotated[
+        str,
+        typer.Option(
+            help="A host that may have a private address.", show_default=False
+        ),
+    ] = "",
 ) -> None:
-    """Fetch pictures politely, and keep a ledger of what became of each link; a second run asks for what is missing."""
+    """Fetch pictures politely, and keep a ledger of what became of each link.
+
+    A second run asks for what is missing.
+    """
     from verite.datasets.home import home
-    from verite.datasets.images import Limits, fetch_images, read_links, summary, verite_links
+    from verite.datasets.images import (
+        Limits,
+        fetch_images,
+        read_links,
+        summary,
+        verite_links,
+    )
 
     if source == "verite" and out is None:
         out = home() / "verite" / "images"
     if out is None:
         raise ParameterError("where should the pictures go? Add --out FOLDER.")
-    links = verite_links() if source == "verite" else read_links(source, id_column, url_column)
+    links = (
+        verite_links()
+        if source == "verite"
+        else read_links(source, id_column, url_column)
+    )
     limits = Limits(
         workers=workers,
         per_host=per_host,
@@ -436,8 +707,15 @@ def data_images(
     try:
         fetched = fetch_images(links, out, limits=limits, retry_failed=retry_failed)
     except KeyboardInterrupt:
-        raise StoppedError(f"stopped. Pictures that came are kept in {out}; run the same command to go on.") from None
-    print("\n".join([*summary(fetched), f"pictures: {out}", f"ledger:   {out / 'ledger.csv'}"]))
+        raise StoppedError(
+            f"stopped. Pictures that came are kept in {out}; run the same command to"
+            " go on."
+        ) from None
+    print(
+        "\n".join(
+            [*summary(fetched), f"pictures: {out}", f"ledger:   {out / 'ledger.csv'}"]
+        )
+    )
 
 
 @data.command("path")
@@ -448,32 +726,6 @@ def data_path() -> None:
     print(datasets.home())
 
 
-def _join(words: list[str]) -> list[str]:
-    """Join ``-p key value`` into ``-p key=value``, which the parser of options can repeat.
-
-    >>> _join(["run", "a", "-p", "folds", "5", "-p", "seed=-1"])
-    ['run', 'a', '-p', 'folds=5', '-p', 'seed=-1']
-    """
-    joined: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        joined.append(word)
-        if word in {"-p", "--parameter"} and (key := next(rest, None)) is not None:
-            if "=" in key:
-                joined.append(key)
-                continue
-            value = next(rest, None)
-            if value is None or value.startswith("--") or value == "-p":
-                raise ParameterError(f"parameter {key} has no value. Write: -p {key} VALUE.")
-            joined.append(f"{key}={value}")
-    return joined
-
-
-def _pairs(words: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in found:
-            raise ParameterError(f"parameter {key} is given twice.")
-        found[key] = value
-    return found
+# The commands of the other packages that are installed.
+for _package in sorted(entry_points(group="verite.commands"), key=lambda e: e.name):
+    app.add_typer(_package.load())

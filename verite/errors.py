@@ -1,7 +1,8 @@
 """The errors a user of the package can meet.
 
-Every message answers four questions: what was expected, what was found, where, and what to do next.
-The command line prints the message alone; a traceback is for faults of ours.
+Every message answers four questions: what was expected, what was found, where, and what
+to do next. The command line prints the message alone; a traceback is for faults of
+ours.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ __all__ = [
 
 
 class VeriteError(Exception):
-    """Base of all errors that are the input's or the surroundings' fault, not the package's."""
+    """Base of all errors that are the input's or the surroundings' fault, not the
+    package's.
+    """
 
 
 class DataError(VeriteError, ValueError):

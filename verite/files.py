@@ -1,8 +1,9 @@
 """Reading and writing files so that bad input is named and nothing is lost.
 
-All writers of the package go through :func:`atomic_path`: the new content goes to a temporary
-neighbour, reaches the disk, and takes the old file's place in one step. Whatever happens before that
-step (a full disk, Ctrl-C, a bug) leaves the old file as it was and no litter behind it.
+All writers of the package go through :func:`atomic_path`: the new content goes to a
+temporary neighbour, reaches the disk, and takes the old file's place in one step.
+Whatever happens before that step (a full disk, Ctrl-C, a bug) leaves the old file as it
+was and no litter behind it.
 """
 
 from __future__ import annotations
@@ -23,15 +24,27 @@ from safetensors import SafetensorError
 
 from verite.errors import DataError, MissingDataError, VeriteError, name_some
 
-__all__ = ["atomic_path", "read_csv", "read_text", "require_file", "sha256", "write_csv", "write_json", "write_text"]
+__all__ = [
+    "atomic_path",
+    "read_csv",
+    "read_text",
+    "require_file",
+    "sha256",
+    "write_csv",
+    "write_json",
+    "write_text",
+]
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to; put it in the place of ``path`` when the block ends well.
+    """Give a temporary path to write to.
 
-    The temporary name ends in the final one, for writers that look at the suffix. Folders on the way are
-    made. A link is followed: the file it points to is replaced, the link stays.
+    Put it in the place of ``path`` when the block ends well.
+
+    The temporary name ends in the final one, for writers that look at the suffix.
+    Folders on the way are made. A link is followed: the file it points to is replaced,
+    the link stays.
 
     Raises
     ------
@@ -49,12 +62,18 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = target.with_name(f".part-{secrets.token_hex(6)}-{target.name}")
     try:
         if target.is_dir():
-            raise VeriteError(f"expected a file to write, found a folder: {path}. Give a file name inside it.")
+            raise VeriteError(
+                f"expected a file to write, found a folder: {path}. Give a file name"
+                " inside it."
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)
         permissions = temporary.stat().st_mode & 0o777
     except OSError as error:
-        raise VeriteError(f"cannot write {path}: {error.strerror} ({error.filename}). Choose another output, or free it.") from error
+        raise VeriteError(
+            f"cannot write {path}: {error.strerror} ({error.filename}). Choose another"
+            " output, or free it."
+        ) from error
     try:
         yield temporary
         with temporary.open("rb+") as written:
@@ -66,7 +85,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, VeriteError):
             raise
         reason = getattr(error, "strerror", None) or error
-        raise VeriteError(f"could not save {path}: {reason}. Nothing was changed; free space or choose another output.") from error
+        raise VeriteError(
+            f"could not save {path}: {reason}. Nothing was changed; free space or"
+            " choose another output."
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -83,24 +105,34 @@ def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
     Raises
     ------
     DataError
-        A number is NaN or infinite: JSON has no word for it, and what other readers make of it differs.
+        A number is NaN or infinite: JSON has no word for it, and what other readers
+        make of it differs.
     """
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         bad = [key for key, part in value.items() if not _is_json(part)]
-        raise DataError(f"{path}: {error}, found under {name_some(bad)}. Write None where there is no number.") from error
+        raise DataError(
+            f"{path}: {error}, found under {name_some(bad)}. Write None where there is"
+            " no number."
+        ) from error
     write_text(path, text + "\n")
 
 
 def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
     """Write a table as UTF-8 CSV, all or nothing, floats with ten significant digits.
 
-    Ten digits are more than any figure here carries and few enough that the last bits of a sum, which
-    may depend on the processor, do not show.
+    Ten digits are more than any figure here carries and few enough that the last bits
+    of a sum, which may depend on the processor, do not show.
     """
     with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n", encoding="utf8")
+        frame.to_csv(
+            temporary,
+            index=False,
+            float_format="%.10g",
+            lineterminator="\n",
+            encoding="utf8",
+        )
 
 
 def require_file(path: str | os.PathLike[str], hint: str = "") -> Path:
@@ -140,22 +172,30 @@ def read_text(path: str | os.PathLike[str], hint: str = "") -> str:
     """
     raw = require_file(path, hint).read_bytes()
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{path}: expected UTF-8 text, found UTF-16. Save the file as UTF-8 and try again.")
+        raise DataError(
+            f"{path}: expected UTF-8 text, found UTF-16. Save the file as UTF-8 and try"
+            " again."
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{path}, line {line}: expected UTF-8 text, found the byte 0x{raw[error.start]:02x}. "
-            "Save the file as UTF-8 (it may be Latin-1 or Windows-1252) and try again."
+            f"{path}, line {line}: expected UTF-8 text, found the byte"
+            f" 0x{raw[error.start]:02x}. Save the file as UTF-8 (it may be Latin-1 or"
+            " Windows-1252) and try again."
         ) from error
 
 
-def read_csv(path: str | os.PathLike[str], hint: str = "", **options: Any) -> pd.DataFrame:
-    """Read a delimited table as text: UTF-8, any line ends, no value turned into a number or a gap.
+def read_csv(
+    path: str | os.PathLike[str], hint: str = "", **options: Any
+) -> pd.DataFrame:
+    """Read a delimited table as text.
 
-    ``options`` go to :func:`pandas.read_csv`. Empty cells are empty strings, and ``NA`` is two letters. Give
-    ``on_bad_lines`` to let pandas deal with rows of another width.
+    UTF-8, any line ends, no value turned into a number or a gap.
+
+    ``options`` go to :func:`pandas.read_csv`. Empty cells are empty strings, and ``NA``
+    is two letters. Give ``on_bad_lines`` to let pandas deal with rows of another width.
 
     Raises
     ------
@@ -165,7 +205,12 @@ def read_csv(path: str | os.PathLike[str], hint: str = "", **options: Any) -> pd
     text = read_text(path, hint)
     if not text.strip():
         raise DataError(f"{path}: expected a header line, found only white space.")
-    settings: dict[str, Any] = {"dtype": str, "na_filter": False, "sep": ",", "quoting": csv.QUOTE_MINIMAL}
+    settings: dict[str, Any] = {
+        "dtype": str,
+        "na_filter": False,
+        "sep": ",",
+        "quoting": csv.QUOTE_MINIMAL,
+    }
     settings.update(options)
     try:
         if "on_bad_lines" not in settings:
@@ -182,13 +227,27 @@ def sha256(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _check_widths(text: str, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
-    # pandas fills short rows, and takes the first column for an index where all rows have one cell too many.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=settings["sep"], quoting=settings["quoting"])
-    widths = [(reader.line_num, len(row)) for row in reader if len(row) > 1 or "".join(row).strip()]
+def _check_widths(
+    text: str, path: str | os.PathLike[str], settings: Mapping[str, Any]
+) -> None:
+    # pandas fills short rows, and takes the first column for an index where all rows
+    # have one cell too many.
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=settings["sep"],
+        quoting=settings["quoting"],
+    )
+    widths = [
+        (reader.line_num, len(row))
+        for row in reader
+        if len(row) > 1 or "".join(row).strip()
+    ]
     bad = [f"line {line}: {width}" for line, width in widths if width != widths[0][1]]
     if bad:
-        raise DataError(f"{path}: expected {widths[0][1]} cells in each row, as in the first, found {name_some(bad)}.")
+        raise DataError(
+            f"{path}: expected {widths[0][1]} cells in each row, as in the first, found"
+            f" {name_some(bad)}."
+        )
 
 
 def _is_json(value: object) -> bool:

@@ -1,6 +1,8 @@
-"""The bias lab: make a newsroom, train a detector on each modality of it, and say how far each gets.
+"""The bias lab: make a newsroom, train a detector on each modality of it, and say how
+far each gets.
 
-One newsroom is one block of work, so a whole grid of knobs runs in any executor and goes on where it was stopped.
+One newsroom is one block of work, so a whole grid of knobs runs in any executor and
+goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -29,8 +31,17 @@ __all__ = ["INPUTS", "RECIPE", "SWEEPS", "World", "grid", "measure", "measure_al
 INPUTS = ("text", "image", "image+text")
 """What is compared: each modality alone, and both."""
 
-RECIPE: Mapping[str, Any] = {"learning_rate": 2e-3, "batch_size": 64, "epochs": 40, "patience": 10}
-"""How detectors are trained here: vectors of 128 dimensions and a few hundred pairs ask for more than the paper's own values."""
+RECIPE: Mapping[str, Any] = {
+    "learning_rate": 2e-3,
+    "batch_size": 64,
+    "epochs": 40,
+    "patience": 10,
+}
+"""How detectors are trained here.
+
+Vectors of 128 dimensions and a few hundred pairs ask for more than the paper's own
+values.
+"""
 
 _FIFTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -49,7 +60,10 @@ SWEEPS: Mapping[str, tuple[float, ...]] = {
 
 
 class World(NamedTuple):
-    """A newsroom of the grid: one knob at one value, under one setting of two others."""
+    """A newsroom of the grid.
+
+    One knob at one value, under one setting of two others.
+    """
 
     knob: str
     value: float
@@ -59,7 +73,11 @@ class World(NamedTuple):
     @property
     def knobs(self) -> dict[str, Any]:
         """All that is turned."""
-        return {"balanced": self.balanced, "asymmetric_rate": self.asymmetric, self.knob: self.value}
+        return {
+            "balanced": self.balanced,
+            "asymmetric_rate": self.asymmetric,
+            self.knob: self.value,
+        }
 
     @property
     def split_by(self) -> str:
@@ -74,7 +92,9 @@ class World(NamedTuple):
 
 
 def grid(
-    knobs: Sequence[str] = tuple(SWEEPS), balanced: Sequence[bool] = (True, False), asymmetric: Sequence[float] = (0, 0.5)
+    knobs: Sequence[str] = tuple(SWEEPS),
+    balanced: Sequence[bool] = (True, False),
+    asymmetric: Sequence[float] = (0, 0.5),
 ) -> list[World]:
     """All newsrooms of some sweeps.
 
@@ -83,7 +103,10 @@ def grid(
     """
     settings = itertools.product(knobs, balanced, asymmetric)
     return [
-        World(knob, value, on, share) for knob, on, share in settings if knob != "asymmetric_rate" or not share for value in SWEEPS[knob]
+        World(knob, value, on, share)
+        for knob, on, share in settings
+        if knob != "asymmetric_rate" or not share
+        for value in SWEEPS[knob]
     ]
 
 
@@ -104,20 +127,23 @@ def measure(
     Parameters
     ----------
     preset, knobs
-        See :func:`verite.newsroom.make`. With more than one post an image, ``events`` is divided by
-        ``posts_per_image``, so that the number of pairs stays.
+        See :func:`verite.newsroom.make`. With more than one post an image, ``events``
+        is divided by ``posts_per_image``, so that the number of pairs stays.
     folds, seeds
-        Detectors predict the pairs of each fold in turn; seeds deal other folds and start from other weights.
+        Detectors predict the pairs of each fold in turn; seeds deal other folds and
+        start from other weights.
     split_by
-        ``"event"``: all pairs of an event lie in one fold. ``"post"``: pairs are dealt one by one, as in benchmarks
-        whose splits share images; what a detector knows by heart then counts.
+        ``"event"``: all pairs of an event lie in one fold. ``"post"``: pairs are dealt
+        one by one, as in benchmarks whose splits share images; what a detector knows by
+        heart then counts.
 
     Returns
     -------
     dict
-        ``accuracy``: for each of ``inputs`` value, low, high (95 %, events drawn anew), n, groups. ``ahead``: for each
-        single modality the same of its accuracy less that of ``image+text``, paired. ``largest class``: the share of
-        the more frequent label.
+        ``accuracy``: for each of ``inputs`` value, low, high (95 %, events drawn anew),
+        n, groups. ``ahead``: for each single modality the same of its accuracy less
+        that of ``image+text``, paired. ``largest class``: the share of the more
+        frequent label.
 
     Raises
     ------
@@ -130,8 +156,18 @@ def measure(
     from verite.training import cross_validate
 
     chosen = preset_named(preset, knobs)
-    data = load("newsroom", events=max(folds, events // chosen.knobs.posts_per_image), seed=seed, preset=preset, **knobs)
-    pairs = data.pairs if split_by == "event" else data.pairs.assign(group=data.pairs["pair_id"])
+    data = load(
+        "newsroom",
+        events=max(folds, events // chosen.knobs.posts_per_image),
+        seed=seed,
+        preset=preset,
+        **knobs,
+    )
+    pairs = (
+        data.pairs
+        if split_by == "event"
+        else data.pairs.assign(group=data.pairs["pair_id"])
+    )
     table = cross_validate(
         DetectorClassifier(device="cpu", **RECIPE),
         pairs,
@@ -142,16 +178,46 @@ def measure(
         binary=chosen.binary,
     )
     event = data.pairs.set_index("pair_id")["group"]
-    labels = to_binary(table["label"]) if chosen.binary else table["label"].to_numpy(dtype=object)
-    table = table.assign(group=table["pair_id"].map(event), right=(table["prediction"].to_numpy() == labels).astype(float))
-    sides = {what: table[table["inputs"] == what].reset_index(drop=True) for what in inputs}
-    found: dict[str, Any] = {"accuracy": {}, "ahead": {}, "largest class": float(data.pairs["label"].value_counts(normalize=True).iloc[0])}
+    labels = (
+        to_binary(table["label"])
+        if chosen.binary
+        else table["label"].to_numpy(dtype=object)
+    )
+    table = table.assign(
+        group=table["pair_id"].map(event),
+        right=(table["prediction"].to_numpy() == labels).astype(float),
+    )
+    sides = {
+        what: table[table["inputs"] == what].reset_index(drop=True) for what in inputs
+    }
+    found: dict[str, Any] = {
+        "accuracy": {},
+        "ahead": {},
+        "largest class": float(
+            data.pairs["label"].value_counts(normalize=True).iloc[0]
+        ),
+    }
     for what, side in sides.items():
-        interval = grouped_bootstrap(side["right"], side["group"], seed=seed, resamples=resamples)
-        found["accuracy"][what] = {name: float(value) for name, value in interval._asdict().items()}
+        interval = grouped_bootstrap(
+            side["right"], side["group"], seed=seed, resamples=resamples
+        )
+        found["accuracy"][what] = {
+            name: float(value) for name, value in interval._asdict().items()
+        }
         if what != "image+text" and "image+text" in sides:
-            test = paired_test(side["right"], sides["image+text"]["right"], side["group"], seed=seed, resamples=resamples)
-            found["ahead"][what] = {"value": test.difference, "low": test.low, "high": test.high, "n": side["group"].nunique()}
+            test = paired_test(
+                side["right"],
+                sides["image+text"]["right"],
+                side["group"],
+                seed=seed,
+                resamples=resamples,
+            )
+            found["ahead"][what] = {
+                "value": test.difference,
+                "low": test.low,
+                "high": test.high,
+                "n": side["group"].nunique(),
+            }
     return found
 
 
@@ -163,7 +229,9 @@ def measure_all(
     progress: str = "",
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """Measure many newsrooms, each one block; results in the order of ``worlds``: preset, knobs and ``split_by``.
+    """Measure many newsrooms, each one block.
+
+    Results in the order of ``worlds``: preset, knobs and ``split_by``.
 
     Parameters
     ----------
@@ -174,9 +242,13 @@ def measure_all(
     """
     from verite import detector, training
 
-    # Trained here, not in every worker; and a newsroom that is made, encoded or measured in another way is measured anew.
+    # Trained here, not in every worker; and a newsroom that is made, encoded or
+    # measured in another way is measured anew.
     modules = (sys.modules[__name__], dataset, desk, knobs_module, detector, training)
-    made_by = [encoder_named("newsroom").identity, *(inspect.getsource(module) for module in modules)]
+    made_by = [
+        encoder_named("newsroom").identity,
+        *(inspect.getsource(module) for module in modules),
+    ]
     blocks: dict[str, tuple[Any, ...]] = {}
     order = []
     for preset, knobs, split_by in worlds:
@@ -185,9 +257,13 @@ def measure_all(
         key = content_key(preset, turned, asked, dict(RECIPE), made_by)
         blocks[key] = (preset, dict(knobs), asked)
         order.append(key)  # two worlds that are one are measured once
-    found = run_blocks(_measure, blocks, directory=directory, executor=executor, progress=progress)
+    found = run_blocks(
+        _measure, blocks, directory=directory, executor=executor, progress=progress
+    )
     return [found[key] for key in order]
 
 
-def _measure(preset: str, knobs: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _measure(
+    preset: str, knobs: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
     return measure(preset, knobs, **options)

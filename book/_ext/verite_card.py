@@ -1,4 +1,7 @@
-"""The card at the head of each chapter: what its run took, and how to run it with other values."""
+"""The card at the head of each chapter.
+
+What its run took, and how to run it with other values.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,18 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from verite.companion.book import read_record
-from verite.companion.launch import binder_url, colab_url, rerun_command, write_launch_notebooks
-from verite.companion.notebooks import Notebook, list_notebooks, open_notebook
-from verite.companion.places import Places
-from verite.companion.status import in_gigabytes, in_words
-from verite.course.plain import in_plain_words
 from verite.files import read_text
+from veritebook.book import read_record
+from veritebook.course.plain import in_plain_words
+from veritebook.launch import (
+    binder_url,
+    colab_url,
+    rerun_command,
+    write_launch_notebooks,
+)
+from veritebook.notebooks import Notebook, list_notebooks, open_notebook
+from veritebook.places import Places
+from veritebook.status import in_gigabytes, in_words
 
 _FOLDER = "notebooks/executed/"
 _HOW = "book/read-and-rerun"
@@ -28,7 +36,10 @@ _HOW = "book/read-and-rerun"
 
 def _took(record: Mapping[str, Any]) -> str:
     cores = record["machine"].rpartition(", ")[2]  # "Linux x86_64, 2 cores"
-    return f"{in_words(record['seconds'])} and {in_gigabytes(record['peak memory MB'])} on {cores}"
+    return (
+        f"{in_words(record['seconds'])} and {in_gigabytes(record['peak memory MB'])} on"
+        f" {cores}"
+    )
 
 
 def _costs(record: Mapping[str, Any], reference: Mapping[str, Any]) -> list[nodes.Node]:
@@ -38,7 +49,14 @@ def _costs(record: Mapping[str, Any], reference: Mapping[str, Any]) -> list[node
     if not known:
         return []
     text = "; ".join(known)
-    return [nodes.paragraph("", "", nodes.strong("", "Time and memory."), nodes.Text(f" {text[0].upper()}{text[1:]}."))]
+    return [
+        nodes.paragraph(
+            "",
+            "",
+            nodes.strong("", "Time and memory."),
+            nodes.Text(f" {text[0].upper()}{text[1:]}."),
+        )
+    ]
 
 
 def _link(words: str, address: str) -> nodes.reference:
@@ -51,7 +69,10 @@ def _links(app: Sphinx, docname: str) -> list[nodes.Node]:
     found = [_link("Download this notebook", f"{up}_sources/{docname}.ipynb")]
     if repository := app.config.verite_repository:
         name = PurePosixPath(docname).name
-        found += [_link("Open it on Binder", binder_url(repository, name)), _link("Open it on Colab", colab_url(repository, name))]
+        found += [
+            _link("Open it on Binder", binder_url(repository, name)),
+            _link("Open it on Colab", colab_url(repository, name)),
+        ]
     items = [nodes.list_item("", nodes.paragraph("", "", one)) for one in found]
     return [nodes.bullet_list("", *items)]
 
@@ -59,19 +80,38 @@ def _links(app: Sphinx, docname: str) -> list[nodes.Node]:
 def _rerun(app: Sphinx, docname: str, values: Mapping[str, Any]) -> list[nodes.Node]:
     """The folded part: the command with the page's own values, and the links."""
     command = rerun_command(PurePosixPath(docname).name, values)
-    before = nodes.paragraph("", "In a clone of this book's repository, with its environment active")
+    before = nodes.paragraph(
+        "", "In a clone of this book's repository, with its environment active"
+    )
     if _HOW in app.env.found_docs:
-        how = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{_HOW}", "refdoc": docname, "refexplicit": True, "refwarn": True}
-        before += [nodes.Text(" ("), addnodes.pending_xref("", nodes.inline("", "how to get them"), **how), nodes.Text(")")]
+        how = {
+            "refdomain": "std",
+            "reftype": "doc",
+            "reftarget": f"/{_HOW}",
+            "refdoc": docname,
+            "refexplicit": True,
+            "refwarn": True,
+        }
+        before += [
+            nodes.Text(" ("),
+            addnodes.pending_xref("", nodes.inline("", "how to get them"), **how),
+            nodes.Text(")"),
+        ]
     before += nodes.Text(", change what you like and run:")
     folded = [
-        nodes.raw("", '<details class="verite-rerun"><summary>Rerun with your own values</summary>', format="html"),
+        nodes.raw(
+            "",
+            '<details class="verite-rerun"><summary>Rerun with your own'
+            " values</summary>",
+            format="html",
+        ),
         before,
         nodes.literal_block(command, command, language="text"),
         *_links(app, docname),
         nodes.raw("", "</details>", format="html"),
     ]
-    # On paper nothing folds, nothing is copied, and no notebook lies beside the page; links to Binder start a machine for who checks them.
+    # On paper nothing folds, nothing is copied, and no notebook lies beside the page;
+    # links to Binder start a machine for who checks them.
     return [addnodes.only("", *folded, expr="builder_html")]
 
 
@@ -88,16 +128,30 @@ def _add_card(app: Sphinx, doctree: nodes.document) -> None:
             app.env.note_dependency(str(path))
     record = read_record(places, name)
     reference = json.loads(read_text(kept)) if kept.is_file() else {}
-    values = record.get("parameters") or {one.name: one.default for one in open_notebook(name).parameters}
-    title.parent.insert(1, nodes.container("", *_costs(record, reference), *_rerun(app, docname, values), classes=["verite-card"]))
+    values = record.get("parameters") or {
+        one.name: one.default for one in open_notebook(name).parameters
+    }
+    title.parent.insert(
+        1,
+        nodes.container(
+            "",
+            *_costs(record, reference),
+            *_rerun(app, docname, values),
+            classes=["verite-card"],
+        ),
+    )
 
 
 def _find_repository(app: Sphinx, config: Config) -> None:
-    config.verite_repository = config.verite_repository or os.environ.get("GITHUB_REPOSITORY", "")
+    config.verite_repository = config.verite_repository or os.environ.get(
+        "GITHUB_REPOSITORY", ""
+    )
 
 
 def _write_notebooks(app: Sphinx, failed: Exception | None) -> None:
-    """Put the notebooks to download into words that Jupyter shows, and make those that the links to Colab open."""
+    """Put the notebooks to download into words that Jupyter shows, and make those that
+    the links to Colab open.
+    """
     if failed is not None or app.builder.name != "html":
         return
     for path in (Path(app.outdir) / "_sources" / _FOLDER).glob("*.ipynb"):
@@ -108,7 +162,9 @@ def _write_notebooks(app: Sphinx, failed: Exception | None) -> None:
                 cell.source = in_plain_words(cell.source, notebook)
         nbformat.write(node, path)
     if app.config.verite_repository:
-        write_launch_notebooks(Path(app.outdir).parent / "launch", app.config.verite_repository)
+        write_launch_notebooks(
+            Path(app.outdir).parent / "launch", app.config.verite_repository
+        )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

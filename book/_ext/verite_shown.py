@@ -1,7 +1,9 @@
-"""Numbers for the figures and tables of cells, and the role ``shown`` by which the text refers to them.
+"""Numbers for the figures and tables of cells, and the role ``shown`` by which the text
+refers to them.
 
-``{shown}`name``` becomes "Table 2", a link, for what a cell of the same page shows under that name, and
-``{shown}`page/name``` "Table 2 of *title*" for what another page shows. Figures and tables are numbered apart, page by page.
+``{shown}`name``` becomes "Table 2", a link, for what a cell of the same page shows
+under that name, and ``{shown}`page/name``` "Table 2 of *title*" for what another page
+shows. Figures and tables are numbered apart, page by page.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ from sphinx.util.nodes import make_refnode
 
 _LOG = logging.getLogger(__name__)
 
-# As verite.companion.figures and verite.companion.tables write them.
+# As veritebook.figures and veritebook.tables write them.
 _FIGURE = re.compile(
-    r'<figure class="verite-figure"(?: data-name="(?P<name>[^"]*)")?>(?P<body>.*?)(?:<figcaption>(?P<caption>.*?)</figcaption>)?</figure>',
+    r'<figure class="verite-figure"(?:'
+    r' data-name="(?P<name>[^"]*)")?>(?P<body>.*?)(?:<figcaption>(?P<caption>.*?)</figcaption>)?</figure>',
     re.DOTALL,
 )
 _TABLE = re.compile(
-    r'aria-label="[^"]*"><table class="verite-table"(?: data-name="(?P<name>[^"]*)")?>(?:<caption>(?P<caption>.*?)</caption>)?'
+    r'aria-label="[^"]*"><table class="verite-table"(?:'
+    r' data-name="(?P<name>[^"]*)")?>(?:<caption>(?P<caption>.*?)</caption>)?'
 )
 _SVG_ID = re.compile(r'(\bid="|url\(#|href="#)(f\d+-)')
 _UNNUMBERED = "parameters"  # the table with which every chapter begins
@@ -52,7 +56,10 @@ class ShownDomain(Domain):
     label = "VERITE"
     initial_data: ClassVar[dict[str, Any]] = {"shown": {}, "asked": {}, "said": {}}
     dangling_warnings: ClassVar[dict[str, str]] = {
-        "shown": "no figure or table is called %(target)r. Expected a name that a cell gives, such as page.table(..., name=...)."
+        "shown": (
+            "no figure or table is called %(target)r. Expected a name that a cell"
+            " gives, such as page.table(..., name=...)."
+        )
     }
 
     def clear_doc(self, docname: str) -> None:
@@ -60,7 +67,9 @@ class ShownDomain(Domain):
         self.data["shown"].pop(docname, None)
         self.data["asked"].pop(docname, None)
 
-    def merge_domaindata(self, docnames: Iterable[str], otherdata: dict[str, Any]) -> None:
+    def merge_domaindata(
+        self, docnames: Iterable[str], otherdata: dict[str, Any]
+    ) -> None:
         """Take over what another process has read."""
         for page in docnames:
             for what in ("shown", "asked"):
@@ -73,22 +82,44 @@ class ShownDomain(Domain):
         if target in pages.get(asking, {}):
             return asking, pages[asking][target]
         page, _, name = target.partition("/")
-        return next(((one, pages[one][name]) for one in sorted(pages) if PurePosixPath(one).name == page and name in pages[one]), None)
+        return next(
+            (
+                (one, pages[one][name])
+                for one in sorted(pages)
+                if PurePosixPath(one).name == page and name in pages[one]
+            ),
+            None,
+        )
 
     def words(self, asking: str, target: str) -> tuple[str, str]:
-        """Number, and the title of the page where it stands, which is empty for the same page; both empty for nothing."""
+        """Number, and the title of the page where it stands, which is empty for the
+        same page; both empty for nothing.
+        """
         if (found := self.find(asking, target)) is None:
             return "", ""
-        return found[1].number, "" if found[0] == asking else self.env.titles[found[0]].astext()
+        return found[1].number, (
+            "" if found[0] == asking else self.env.titles[found[0]].astext()
+        )
 
     def resolve_xref(
-        self, env: BuildEnvironment, fromdocname: str, builder: Builder, typ: str, target: str, node: Any, contnode: nodes.Element
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        typ: str,
+        target: str,
+        node: Any,
+        contnode: nodes.Element,
     ) -> nodes.reference | None:
         """Turn a reference into a link."""
         if (found := self.find(fromdocname, target)) is None:
             return None
         number, title = self.words(fromdocname, target)
-        words = [nodes.Text(number), nodes.Text(" of "), nodes.emphasis("", title)] if title else [nodes.Text(number)]
+        words = (
+            [nodes.Text(number), nodes.Text(" of "), nodes.emphasis("", title)]
+            if title
+            else [nodes.Text(number)]
+        )
         return make_refnode(builder, fromdocname, found[0], found[1].anchor, words)
 
     def resolve_any_xref(self, *_: Any) -> list[tuple[str, nodes.reference]]:
@@ -103,7 +134,13 @@ class ShownRole(SphinxRole):
         """Note what is asked for; it is looked up when all pages are read."""
         page = self.env.docname
         self.env.domaindata["verite"]["asked"].setdefault(page, []).append(self.text)
-        about = {"refdomain": "verite", "reftype": "shown", "reftarget": self.text, "refdoc": page, "refwarn": True}
+        about = {
+            "refdomain": "verite",
+            "reftype": "shown",
+            "reftarget": self.text,
+            "refdoc": page,
+            "refwarn": True,
+        }
         node = addnodes.pending_xref("", nodes.inline("", self.text), **about)
         self.set_source_info(node)
         return [node], []
@@ -124,8 +161,15 @@ class _Numbers:
         if not name:
             return number, ""
         anchor = f"{self.page}-{kind}-{nodes.make_id(name)}"
-        if name in self.known or any(one.anchor == anchor for one in self.known.values()):
-            _LOG.warning("two figures or tables of this page are called %r. Give one of them another name.", name, location=node)
+        if name in self.known or any(
+            one.anchor == anchor for one in self.known.values()
+        ):
+            _LOG.warning(
+                "two figures or tables of this page are called %r. Give one of them"
+                " another name.",
+                name,
+                location=node,
+            )
         self.known[name] = Shown(number, anchor)
         return number, f' id="{anchor}" data-name="{name}"'
 
@@ -136,7 +180,9 @@ class _Numbers:
         return f'<figure class="verite-figure"{named}>{found["body"]}{caption}</figure>'
 
     def table(self, found: re.Match[str], node: nodes.Node) -> str:
-        """The HTML of a table, up to its caption, with its number, also in the name of the region that scrolls it."""
+        """The HTML of a table, up to its caption, with its number, also in the name of
+        the region that scrolls it.
+        """
         if found["name"] == _UNNUMBERED:
             return found.group()
         number, named = self.number("table", found["name"], node)
@@ -146,7 +192,10 @@ class _Numbers:
 
 
 def _captioned(number: str, caption: str | None) -> str:
-    return f'<span class="verite-number">{number}.</span>{f" {caption}" if caption else ""}'
+    return (
+        "<span"
+        f' class="verite-number">{number}.</span>{f" {caption}" if caption else ""}'
+    )
 
 
 def _number(app: Sphinx, doctree: nodes.document) -> None:
@@ -156,18 +205,27 @@ def _number(app: Sphinx, doctree: nodes.document) -> None:
     for node in doctree.findall(nodes.raw):
         text = node.astext()
         if "html" in node["format"].split() and 'class="verite-' in text:
-            text = _FIGURE.sub(lambda found, node=node: numbers.figure(found, node), text)
+            text = _FIGURE.sub(
+                lambda found, node=node: numbers.figure(found, node), text
+            )
             text = _TABLE.sub(lambda found, node=node: numbers.table(found, node), text)
-            # Each notebook counts the ids in its pictures from one; where the whole book is one page they would meet.
+            # Each notebook counts the ids in its pictures from one; where the whole
+            # book is one page they would meet.
             node.children = [nodes.Text(_SVG_ID.sub(rf"\g<1>{page}-\2", text))]
     if numbers.known:
         app.env.domaindata["verite"]["shown"][app.env.docname] = numbers.known
 
 
 def _changed_elsewhere(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Pages that have to be written anew, though not read: a number or a title that they refer to is another one now."""
+    """Pages that have to be written anew, though not read.
+
+    A number or a title that they refer to is another one now.
+    """
     domain = cast(ShownDomain, env.get_domain("verite"))
-    said = {page: [domain.words(page, target) for target in targets] for page, targets in domain.data["asked"].items()}
+    said = {
+        page: [domain.words(page, target) for target in targets]
+        for page, targets in domain.data["asked"].items()
+    }
     before, domain.data["said"] = domain.data["said"], said
     return [page for page, words in said.items() if words != before.get(page)]
 
@@ -178,4 +236,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("shown", ShownRole())
     app.connect("doctree-read", _number)
     app.connect("env-updated", _changed_elsewhere)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,4 +1,7 @@
-"""What several tests of claims need: claims made once, and a model endpoint on this machine that misbehaves as told."""
+"""What several tests of claims need.
+
+Claims made once, and a model endpoint on this machine that misbehaves as told.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from verite.averimatec import MadeClaims, make_claims
+from averimatec import MadeClaims, make_claims
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +27,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> MadeClaims:
 
 @dataclass
 class Endpoint:
-    """What the endpoint does next: a text is a reply; a number is a status; ``hang``, ``html``, ``half`` and ``trickle`` misbehave."""
+    """What the endpoint does next.
+
+    A text is a reply; a number is a status; ``hang``, ``html``, ``half`` and
+    ``trickle`` misbehave.
+    """
 
     url: str = ""
     script: list[object] = field(default_factory=list)
@@ -40,11 +47,18 @@ def endpoint() -> Iterator[Endpoint]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            state.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            state.asked.append(
+                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            )
             state.keys.append(self.headers["Authorization"])
             what = state.script.pop(0) if state.script else state.always
             self.close_connection = True
-            body = json.dumps({"choices": [{"message": {"content": what}}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}})
+            body = json.dumps(
+                {
+                    "choices": [{"message": {"content": what}}],
+                    "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+                }
+            )
             if isinstance(what, int):
                 self._send(what, f"no: {self.headers['Authorization']}")
             elif what == "hang":
@@ -62,7 +76,9 @@ def endpoint() -> Iterator[Endpoint]:
             elif what == "half":
                 self._send(200, body[: len(body) // 2])
             elif what == "refusal":
-                self._send(200, json.dumps({"choices": [{"message": {"content": None}}]}))
+                self._send(
+                    200, json.dumps({"choices": [{"message": {"content": None}}]})
+                )
             elif what == "elsewhere":
                 self.send_response(307)
                 self.send_header("Location", "http://127.0.0.1:9/v1/chat/completions")
@@ -85,7 +101,9 @@ def endpoint() -> Iterator[Endpoint]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     yield state
     server.shutdown()
@@ -101,7 +119,11 @@ def pictures(tmp_path: Path) -> dict[str, Path]:
     from verite.newsroom import draw, sample_events
 
     first, second = sample_events(2, np.random.default_rng(0))
-    made = {"a.png": draw(first), "copy.png": draw(first).resize((200, 120)), "b.png": draw(second)}
+    made = {
+        "a.png": draw(first),
+        "copy.png": draw(first).resize((200, 120)),
+        "b.png": draw(second),
+    }
     for name, picture in made.items():
         picture.save(tmp_path / name)
     return {name: tmp_path / name for name in made}

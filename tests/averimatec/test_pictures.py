@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from verite.averimatec.pictures import COPY, hash_distance, hash_similarity, picture_hash, set_score
+from averimatec.pictures import (
+    COPY,
+    hash_distance,
+    hash_similarity,
+    picture_hash,
+    set_score,
+)
 from verite.errors import DataError, MissingDataError
 
 
@@ -21,28 +27,52 @@ from verite.errors import DataError, MissingDataError
         lambda picture: picture.convert("L"),
     ],
 )
-def test_a_changed_copy_has_the_hash_of_its_original(pictures: dict[str, Path], tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
+def test_a_changed_copy_has_the_hash_of_its_original(
+    pictures: dict[str, Path], tmp_path: Path, change
+) -> None:  # type: ignore[no-untyped-def]
     change(Image.open(pictures["a.png"])).save(tmp_path / "changed.png")
-    assert hash_distance(picture_hash(pictures["a.png"]), picture_hash(tmp_path / "changed.png")) <= COPY
+    assert (
+        hash_distance(
+            picture_hash(pictures["a.png"]), picture_hash(tmp_path / "changed.png")
+        )
+        <= COPY
+    )
 
 
-def test_a_compressed_copy_has_the_hash_of_its_original(pictures: dict[str, Path], tmp_path: Path) -> None:
+def test_a_compressed_copy_has_the_hash_of_its_original(
+    pictures: dict[str, Path], tmp_path: Path
+) -> None:
     Image.open(pictures["a.png"]).save(tmp_path / "a.jpg", quality=60)
-    assert hash_distance(picture_hash(pictures["a.png"]), picture_hash(tmp_path / "a.jpg")) <= COPY
+    assert (
+        hash_distance(picture_hash(pictures["a.png"]), picture_hash(tmp_path / "a.jpg"))
+        <= COPY
+    )
 
 
-def test_other_pictures_have_other_hashes_and_distance_is_mutual(pictures: dict[str, Path]) -> None:
+def test_other_pictures_have_other_hashes_and_distance_is_mutual(
+    pictures: dict[str, Path],
+) -> None:
     one, other = picture_hash(pictures["a.png"]), picture_hash(pictures["b.png"])
     assert COPY < hash_distance(one, other) == hash_distance(other, one)
 
 
-def test_sets_of_the_same_images_score_ten_in_any_order(pictures: dict[str, Path]) -> None:
-    one, other = [pictures["a.png"], pictures["b.png"]], [pictures["b.png"], pictures["copy.png"]]
+def test_sets_of_the_same_images_score_ten_in_any_order(
+    pictures: dict[str, Path],
+) -> None:
+    one, other = (
+        [pictures["a.png"], pictures["b.png"]],
+        [
+            pictures["b.png"],
+            pictures["copy.png"],
+        ],
+    )
     assert set_score(hash_similarity(one, other)) == pytest.approx(10)
 
 
 def test_an_image_too_many_halves_the_score(pictures: dict[str, Path]) -> None:
-    assert set_score(hash_similarity([pictures["a.png"]], [pictures["copy.png"], pictures["a.png"]])) == pytest.approx(5)
+    assert set_score(
+        hash_similarity([pictures["a.png"]], [pictures["copy.png"], pictures["a.png"]])
+    ) == pytest.approx(5)
 
 
 def test_unlike_sets_score_below_nine(pictures: dict[str, Path]) -> None:

@@ -1,10 +1,13 @@
-"""The printed tables of the AVerImaTeC paper, read twice: from their file, and by sums and sizes that they must have."""
+"""The printed tables of the AVerImaTeC paper, read twice.
+
+From their file, and by sums and sizes that they must have.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from verite.averimatec.published import published
+from averimatec.published import published
 from verite.errors import ParameterError
 
 
@@ -14,9 +17,15 @@ def column(number, name):
 
 
 def test_the_splits_have_the_papers_sizes_and_their_labels_sum_to_a_hundred():
-    assert [column(2, split)["claims"] for split in ("train", "dev", "test")] == [793, 152, 352]
+    assert [column(2, split)["claims"] for split in ("train", "dev", "test")] == [
+        793,
+        152,
+        352,
+    ]
     for split in ("train", "dev", "test"):
-        labels = column(2, split)[["Supported", "Refuted", "Conflicting/Cherrypicking", "Not Enough Evidence"]]
+        labels = column(2, split)[
+            ["Supported", "Refuted", "Conflicting/Cherrypicking", "Not Enough Evidence"]
+        ]
         assert labels.sum() == pytest.approx(100, abs=0.1)
 
 
@@ -43,12 +52,19 @@ def test_the_blocks_of_table_9_sum_to_a_hundred():
 
 def test_gold_evidence_and_no_search_have_all_verdicts():
     cells = published(4)
-    assert cells["row"].str.partition(":")[0].value_counts().to_dict() == {"gold evidence": 24, "no search": 6}
+    assert cells["row"].str.partition(":")[0].value_counts().to_dict() == {
+        "gold evidence": 24,
+        "no search": 6,
+    }
     assert (column(4, "Conflicting/Cherrypicking") == 0).all()
 
 
 def test_separated_evaluation_falls_most_where_the_image_is_irrelevant():
-    found = published(11).pivot(index="row", columns="column", values="value").loc["Irrelevant Image"]
+    found = (
+        published(11)
+        .pivot(index="row", columns="column", values="value")
+        .loc["Irrelevant Image"]
+    )
     assert found.to_dict() == {"interleaved": 9.4, "separated": -32.7, "text-only": 0}
 
 

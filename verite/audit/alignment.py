@@ -1,4 +1,7 @@
-"""Whether the vectors of a benchmark belong to its rows: the cosine of each image with its caption tells."""
+"""Whether the vectors of a benchmark belong to its rows.
+
+The cosine of each image with its caption tells.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,22 @@ def similarities(benchmark: Benchmark, at: np.ndarray | pd.Index) -> np.ndarray:
     """Cosine of image and caption of some rows."""
     assert benchmark.images is not None and benchmark.texts is not None  # noqa: S101, PT018
     rows = benchmark.pairs.iloc[at]
-    V, T = benchmark.images.rows(rows["image_id"]), benchmark.texts.rows(rows["text_id"])
-    return np.asarray(np.einsum("ij,ij->i", V, T) / np.linalg.norm(V, axis=1) / np.linalg.norm(T, axis=1))
+    V, T = (
+        benchmark.images.rows(rows["image_id"]),
+        benchmark.texts.rows(rows["text_id"]),
+    )
+    return np.asarray(
+        np.einsum("ij,ij->i", V, T)
+        / np.linalg.norm(V, axis=1)
+        / np.linalg.norm(T, axis=1)
+    )
 
 
 def cosines(benchmark: Benchmark) -> np.ndarray | None:
-    """Cosine of image and caption of every row, NaN without an image; None without vectors of one space."""
+    """Cosine of image and caption of every row, NaN without an image.
+
+    None without vectors of one space.
+    """
     if benchmark.images is None or benchmark.texts is None:
         return None
     if benchmark.images.dimensions != benchmark.texts.dimensions:
@@ -34,25 +47,34 @@ def cosines(benchmark: Benchmark) -> np.ndarray | None:
     return out
 
 
-def alignment(benchmark: Benchmark, cosine: np.ndarray | None, seed: int) -> dict[str, Any] | None:
-    """Do captions fit their own images better than other rows' do? If not, vectors may be of another order than the table.
+def alignment(
+    benchmark: Benchmark, cosine: np.ndarray | None, seed: int
+) -> dict[str, Any] | None:
+    """Do captions fit their own images better than other rows' do? If not, vectors may
+    be of another order than the table.
 
     Returns
     -------
     dict or None
-        Mean cosine of image and caption in their ``own`` pairs and in pairs with the caption of an ``other`` row, how many
-        ``pairs`` were looked at (5,000 at most), and whether they ``seem`` to belong together: the gap is above three
-        standard errors. None without vectors of both.
+        Mean cosine of image and caption in their ``own`` pairs and in pairs with the
+        caption of an ``other`` row, how many ``pairs`` were looked at (5,000 at most),
+        and whether they ``seem`` to belong together: the gap is above three standard
+        errors. None without vectors of both.
     """
     if cosine is None:
         return None
-    rows = np.random.default_rng(seed).permutation(np.flatnonzero(np.isfinite(cosine)))[:5000]
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(np.isfinite(cosine)))[
+        :5000
+    ]
     if len(rows) < 2:
         return None
     pairs = benchmark.pairs.iloc[rows]
     other = pairs.assign(text_id=np.roll(pairs["text_id"].to_numpy(dtype=object), 1))
     gap = cosine[rows] - similarities(
-        Benchmark("", other, benchmark.source, images=benchmark.images, texts=benchmark.texts), np.arange(len(rows))
+        Benchmark(
+            "", other, benchmark.source, images=benchmark.images, texts=benchmark.texts
+        ),
+        np.arange(len(rows)),
     )
     error = float(gap.std(ddof=1) / np.sqrt(len(rows)))
     return {

@@ -1,7 +1,9 @@
-"""Characters that are not what they look like: look-alike letters, broken encodings, invisible signs.
+"""Characters that are not what they look like.
 
-A Greek capital alpha looks like an A, and a tokeniser takes it for something else. Where such characters stand in the
-captions of one label only, they give the label away.
+Look-alike letters, broken encodings, invisible signs.
+
+A Greek capital alpha looks like an A, and a tokeniser takes it for something else.
+Where such characters stand in the captions of one label only, they give the label away.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import pandas as pd
 __all__ = ["PROBLEMS", "clean", "look", "normal", "plain"]
 
 _LOOK_ALIKES = str.maketrans(
-    # Greek, then Cyrillic, capitals before small letters; each stands under the Latin letter it is drawn like.
+    # Greek, then Cyrillic, capitals before small letters; each stands under the Latin
+    # letter it is drawn like.
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονυАВЕКМНОРСТУХЅІЈаеорсухѕіј",
     "ABEZHIKMNOPTYXovuABEKMHOPCTYXSIJaeopcyxsij",
 )
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # joiners and marks of direction are meant
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u2060-\u2064\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)  # joiners and marks of direction are meant
 _SPACES = re.compile(r"[^\S ]| {2,}|^ | $")
 _WORD = re.compile(r"\w+")
 
@@ -37,8 +42,9 @@ PROBLEMS = {
 def look(text: str) -> dict[str, str]:
     """Name what is odd about the characters of a text, with the evidence.
 
-    A Greek or Cyrillic letter is called a look-alike only in a text of mostly Latin letters, and in a word that holds
-    nothing but Latin letters and look-alikes: Greek and Russian texts pass.
+    A Greek or Cyrillic letter is called a look-alike only in a text of mostly Latin
+    letters, and in a word that holds nothing but Latin letters and look-alikes: Greek
+    and Russian texts pass.
 
     >>> look("\u0391 boat near a bridge.")
     {'look-alike letter': "U+0391 in 'Α'"}
@@ -51,8 +57,17 @@ def look(text: str) -> dict[str, str]:
         return found
     words = list(_alike(text))
     if words:
-        codes = sorted({f"U+{ord(letter):04X}" for word in words for letter in word if letter.translate(_LOOK_ALIKES) != letter})
-        found["look-alike letter"] = f"{', '.join(codes)} in {', '.join(map(repr, dict.fromkeys(words)))}"
+        codes = sorted(
+            {
+                f"U+{ord(letter):04X}"
+                for word in words
+                for letter in word
+                if letter.translate(_LOOK_ALIKES) != letter
+            }
+        )
+        found["look-alike letter"] = (
+            f"{', '.join(codes)} in {', '.join(map(repr, dict.fromkeys(words)))}"
+        )
     if "\ufffd" in text:
         found["replacement character"] = f"{text.count(chr(0xFFFD))} times U+FFFD"
     if (mended := _decoded(text)) is not None:
@@ -65,8 +80,18 @@ def look(text: str) -> dict[str, str]:
     return found
 
 
-def clean(text: str, fixes: tuple[str, ...] = ("look-alike letter", "invisible character", "compatibility form", "odd white space")) -> str:
-    """Mend what can be mended without knowing the source; what is left is what :func:`look` still finds.
+def clean(
+    text: str,
+    fixes: tuple[str, ...] = (
+        "look-alike letter",
+        "invisible character",
+        "compatibility form",
+        "odd white space",
+    ),
+) -> str:
+    """Mend what can be mended without knowing the source.
+
+    What is left is what :func:`look` still finds.
 
     >>> clean("\u0391 boat\u200b near  a bridge. ")
     'A boat near a bridge.'
@@ -77,7 +102,9 @@ def clean(text: str, fixes: tuple[str, ...] = ("look-alike letter", "invisible c
         text = _INVISIBLE.sub("", text)
     if "look-alike letter" in fixes and not text.isascii():
         for word in sorted(set(_alike(text)), key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", word.translate(_LOOK_ALIKES), text)
+            text = re.sub(
+                rf"(?<!\w){re.escape(word)}(?!\w)", word.translate(_LOOK_ALIKES), text
+            )
     if "odd white space" in fixes:
         text = " ".join(text.split())
     return text
@@ -85,14 +112,19 @@ def clean(text: str, fixes: tuple[str, ...] = ("look-alike letter", "invisible c
 
 @lru_cache(maxsize=2**17)
 def plain(text: str) -> str:
-    """What two captions must share to count as one: NFKC, look-alikes folded, case, white space and punctuation dropped.
+    """What two captions must share to count as one.
+
+    NFKC, look-alikes folded, case, white space and punctuation dropped.
 
     A text of nothing but punctuation keeps it.
 
     >>> plain("\u0391 Boat,  near\u00a0a BRIDGE!")
     'a boat near a bridge'
     """
-    folded = clean(unicodedata.normalize("NFKC", text), ("look-alike letter", "invisible character")).casefold()
+    folded = clean(
+        unicodedata.normalize("NFKC", text),
+        ("look-alike letter", "invisible character"),
+    ).casefold()
     return " ".join(re.sub(r"[\W_]+", " ", folded).split()) or " ".join(folded.split())
 
 
@@ -106,14 +138,24 @@ def _alike(text: str) -> list[str]:
     if text.isascii():
         return []
     letters = [one for one in text if one.isalpha()]
-    latin = sum(one.isascii() or unicodedata.name(one, "").startswith("LATIN") for one in letters)
+    latin = sum(
+        one.isascii() or unicodedata.name(one, "").startswith("LATIN")
+        for one in letters
+    )
     if 2 * latin <= len(letters):
         return []
-    words = (word for word in _WORD.findall(text) if not word.isascii() and word.translate(_LOOK_ALIKES) != word)
+    words = (
+        word
+        for word in _WORD.findall(text)
+        if not word.isascii() and word.translate(_LOOK_ALIKES) != word
+    )
     return [
         word
         for word in words
-        if all(one.isascii() or unicodedata.name(one, "").startswith("LATIN") for one in word.translate(_LOOK_ALIKES))
+        if all(
+            one.isascii() or unicodedata.name(one, "").startswith("LATIN")
+            for one in word.translate(_LOOK_ALIKES)
+        )
     ]
 
 

@@ -30,13 +30,15 @@ def audit_files(
 ) -> list[str]:
     """Audit a table, or a data set by its name, and write what was found into a folder.
 
-    Writes ``audit.html``, ``audit.json`` and ``suspects.csv``; with ``mend`` also ``cleaned.csv`` and ``changes.csv``
-    (:func:`verite.audit.fix.fix`). Cells that a spreadsheet would run are escaped in all but ``cleaned.csv``, which is data.
+    Writes ``audit.html``, ``audit.json`` and ``suspects.csv``; with ``mend`` also
+    ``cleaned.csv`` and ``changes.csv`` (:func:`verite.audit.fix.fix`). Cells that a
+    spreadsheet would run are escaped in all but ``cleaned.csv``, which is data.
 
     Parameters
     ----------
     columns, vectors
-        For :func:`verite.audit.read_benchmark`: the latter ``images``, ``image_ids``, ``texts``, ``text_ids``, ``folder``.
+        For :func:`verite.audit.read_benchmark`: the latter ``images``, ``image_ids``,
+        ``texts``, ``text_ids``, ``folder``.
     parameters
         For :func:`verite.audit.audit`.
     force
@@ -57,23 +59,50 @@ def audit_files(
         See :func:`verite.audit.read_benchmark`.
     """
     if not force:
-        there = [name for name in ("audit.json", "audit.html", "suspects.csv", "cleaned.csv", "changes.csv") if (out / name).exists()]
+        there = [
+            name
+            for name in (
+                "audit.json",
+                "audit.html",
+                "suspects.csv",
+                "cleaned.csv",
+                "changes.csv",
+            )
+            if (out / name).exists()
+        ]
         if there:
-            raise ParameterError(f"{out / there[0]} is there. Choose another folder, or replace it with --force.")
-    benchmark = _open(source, columns or {}, {name: path for name, path in (vectors or {}).items() if path is not None})
+            raise ParameterError(
+                f"{out / there[0]} is there. Choose another folder, or replace it with"
+                " --force."
+            )
+    benchmark = _open(
+        source,
+        columns or {},
+        {name: path for name, path in (vectors or {}).items() if path is not None},
+    )
     found = audit(benchmark, progress=progress, **(parameters or {}))
     lines = [
-        f"{benchmark.name}: {len(benchmark.pairs):,} pairs, {len(benchmark.labels)} label(s)",
+        (
+            f"{benchmark.name}: {len(benchmark.pairs):,} pairs, {len(benchmark.labels)}"
+            " label(s)"
+        ),
         *found.about["notes"],
         "",
         *found.verdicts.values(),
     ]
-    lines += ["", f"probes that fire: {', '.join(found.firing) or 'none'}", f"rows to look at: {found.suspects['pair_id'].nunique():,}"]
+    lines += [
+        "",
+        f"probes that fire: {', '.join(found.firing) or 'none'}",
+        f"rows to look at: {found.suspects['pair_id'].nunique():,}",
+    ]
     if mend:
         cleaned, changes = fix(benchmark)
         write_csv(out / "changes.csv", for_spreadsheets(changes))
         write_csv(out / "cleaned.csv", cleaned)
-        lines.append(f"changes: {len(changes):,} in {out / 'cleaned.csv'}, listed in {out / 'changes.csv'}; encode changed captions anew")
+        lines.append(
+            f"changes: {len(changes):,} in {out / 'cleaned.csv'}, listed in"
+            f" {out / 'changes.csv'}; encode changed captions anew"
+        )
     return [*lines, *save(found, out, about or {})]
 
 
@@ -83,15 +112,24 @@ def save(found: Audit, out: Path, about: Mapping[str, Any]) -> list[str]:
     write_text(out / "audit.html", found.html())
     content = found.to_json()
     write_json(out / "audit.json", content | {"about": content["about"] | dict(about)})
-    return [f"page: {out / 'audit.html'}", f"json: {out / 'audit.json'}", f"rows: {out / 'suspects.csv'}"]
+    return [
+        f"page: {out / 'audit.html'}",
+        f"json: {out / 'audit.json'}",
+        f"rows: {out / 'suspects.csv'}",
+    ]
 
 
-def _open(source: str, columns: Mapping[str, str], vectors: Mapping[str, Path]) -> Benchmark:
+def _open(
+    source: str, columns: Mapping[str, str], vectors: Mapping[str, Path]
+) -> Benchmark:
     from verite import datasets
 
     if source in datasets.names() and not Path(source).is_file():
         if columns or vectors:
-            raise ParameterError(f"{source} is a data set, whose columns and vectors are known. Leave the options for them out.")
+            raise ParameterError(
+                f"{source} is a data set, whose columns and vectors are known. Leave"
+                " the options for them out."
+            )
         return Benchmark.of(datasets.load(source))
     return read_benchmark(source, columns=columns, **vectors)
 

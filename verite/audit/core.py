@@ -11,9 +11,21 @@ import pandas as pd
 
 from verite.audit.alignment import alignment, cosines
 from verite.audit.counting import Near, ceilings, leaks, multiplicity, thresholds
-from verite.audit.duplicates import SAME_CAPTION, SAME_PICTURE, near_captions, near_images
+from verite.audit.duplicates import (
+    SAME_CAPTION,
+    SAME_PICTURE,
+    near_captions,
+    near_images,
+)
 from verite.audit.files import ImageFile, near_files, read_files
-from verite.audit.probes import MOST_COLUMNS, PROBES, is_chosen, list_probes, run_probes, with_holm
+from verite.audit.probes import (
+    MOST_COLUMNS,
+    PROBES,
+    is_chosen,
+    list_probes,
+    run_probes,
+    with_holm,
+)
 from verite.audit.reading import Benchmark
 from verite.audit.suspects import suspects
 from verite.audit.verdicts import verdicts
@@ -22,7 +34,10 @@ from verite.errors import ParameterError
 __all__ = ["SCHEMA", "Audit", "audit"]
 
 SCHEMA = "verite-audit-1"
-"""Name and version of the JSON's shape; a change that breaks readers raises the number."""
+"""Name and version of the JSON's shape.
+
+A change that breaks readers raises the number.
+"""
 
 _PROBE_COLUMNS = [
     "probe", "modality", "accuracy", "low", "high", "chance", "balanced_accuracy", "balanced_low", "balanced_high", "balanced_chance",
@@ -37,18 +52,22 @@ class Audit:
     Attributes
     ----------
     labels
-        Rows by label, and by split where there are splits: ``split``, ``label``, ``rows``.
+        Rows by label, and by split where there are splits: ``split``, ``label``,
+        ``rows``.
     multiplicity, ceilings, leaks, thresholds
         See the functions of these names in :mod:`verite.audit.counting`.
     near
         Near-duplicates by modality: ``first``, ``second``, ``similarity``.
     probes
-        One row a probe: ``accuracy`` under grouped cross-validation with a 95 % interval ``low`` to ``high``, ``chance``
-        (share of the largest label); the same for balanced accuracy, where chance is one over the number of labels;
-        ``p_value`` of a permutation test that refits (:mod:`verite.audit.permuting` says what is permuted), Holm's
-        adjustment over all probes, whether the probe ``fires``, which narrow probes it is ``explained_by``
-        (:func:`verite.audit.probes.run_probes`), and the features that ``carriers`` names. ``similarity`` looks at both
-        modalities: it is a reference line, and never fires.
+        One row a probe: ``accuracy`` under grouped cross-validation with a 95 %
+        interval ``low`` to ``high``, ``chance`` (share of the largest label); the same
+        for balanced accuracy, where chance is one over the number of labels;
+        ``p_value`` of a permutation test that refits (:mod:`verite.audit.permuting`
+        says what is permuted), Holm's adjustment over all probes, whether the probe
+        ``fires``, which narrow probes it is ``explained_by``
+        (:func:`verite.audit.probes.run_probes`), and the features that ``carriers``
+        names. ``similarity`` looks at both modalities: it is a reference line, and
+        never fires.
     skipped
         Why a probe was not fitted, by its name.
     suspects
@@ -56,8 +75,9 @@ class Audit:
     verdicts
         One sentence by modality: ``text``, ``image``, ``source``.
     alignment
-        Mean cosine of image and caption in their own pairs and in pairs of the next row, and whether table and vectors
-        ``seem`` to belong together; None without vectors of both.
+        Mean cosine of image and caption in their own pairs and in pairs of the next
+        row, and whether table and vectors ``seem`` to belong together; None without
+        vectors of both.
     about
         Name, notes, digests, parameters, seed.
     """
@@ -81,7 +101,10 @@ class Audit:
         return [str(name) for name in self.probes.loc[self.probes["fires"], "probe"]]
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but texts of the data, as JSON can hold it: tables as lists of objects, None where there is no number."""
+        """Everything but texts of the data, as JSON can hold it.
+
+        Tables as lists of objects, None where there is no number.
+        """
         problems = self.suspects["problem"].value_counts().sort_index()
         return {
             "schema": SCHEMA,
@@ -123,11 +146,13 @@ def audit(
     Parameters
     ----------
     benchmark
-        As :func:`verite.audit.read_benchmark` or :meth:`verite.audit.Benchmark.of` gives it.
+        As :func:`verite.audit.read_benchmark` or :meth:`verite.audit.Benchmark.of`
+        gives it.
     probes
         Which families of probes to fit, of :data:`verite.audit.PROBES`.
     folds
-        Folds of the cross-validation, 2 or more; groups stay whole. Fewer where there are fewer groups.
+        Folds of the cross-validation, 2 or more; groups stay whole. Fewer where there
+        are fewer groups.
     seed
         Decides folds, permutations and resamples: the same seed gives the same audit.
     resamples
@@ -135,7 +160,8 @@ def audit(
     permutations
         Of each test, 200 to 1,999: p cannot be less than 2 over one more than this.
     same_picture, same_caption
-        From which cosine two images, and from which Jaccard similarity two captions, count as near-duplicates.
+        From which cosine two images, and from which Jaccard similarity two captions,
+        count as near-duplicates.
     progress
         Whether to show a bar; None shows it on a terminal only.
 
@@ -149,12 +175,25 @@ def audit(
     >>> found.firing
     ['first words']
     """
-    _check(folds=(folds, 2, 1000), seed=(seed, 0, 2**63), resamples=(resamples, 1, 10**6), permutations=(permutations, 200, 1999))
+    _check(
+        folds=(folds, 2, 1000),
+        seed=(seed, 0, 2**63),
+        resamples=(resamples, 1, 10**6),
+        permutations=(permutations, 200, 1999),
+    )
     from tqdm import tqdm
 
-    with tqdm(desc="audit", unit="step", disable=None if progress is None else not progress) as bar:
-        near, files, notes = _near(benchmark, same_picture, same_caption, _step(bar, "near-duplicates"))
-        chosen = [probe for probe in list_probes(benchmark, files, probes) if is_chosen(probe, probes)]
+    with tqdm(
+        desc="audit", unit="step", disable=None if progress is None else not progress
+    ) as bar:
+        near, files, notes = _near(
+            benchmark, same_picture, same_caption, _step(bar, "near-duplicates")
+        )
+        chosen = [
+            probe
+            for probe in list_probes(benchmark, files, probes)
+            if is_chosen(probe, probes)
+        ]
         bar.total = len(chosen) + 3
         results, skipped = run_probes(
             benchmark,
@@ -165,9 +204,16 @@ def audit(
             resamples=resamples,
             permutations=permutations,
         )
-        skipped |= {f"column {name}": f"only the first {MOST_COLUMNS} columns are" for name in benchmark.source.columns[MOST_COLUMNS:]}
+        skipped |= {
+            f"column {name}": f"only the first {MOST_COLUMNS} columns are"
+            for name in benchmark.source.columns[MOST_COLUMNS:]
+        }
         _step(bar, "counting")("")
-        table = with_holm(pd.DataFrame(results)) if results else pd.DataFrame(columns=_PROBE_COLUMNS).astype({"fires": bool})
+        table = (
+            with_holm(pd.DataFrame(results))
+            if results
+            else pd.DataFrame(columns=_PROBE_COLUMNS).astype({"fires": bool})
+        )
         cosine = cosines(benchmark)
         limits = ceilings(benchmark, near)
         done = Audit(
@@ -205,8 +251,15 @@ def audit(
 
 def _check(**limits: tuple[int, int, int]) -> None:
     for name, (value, least, most) in limits.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-            raise ParameterError(f"audit: expected {name} to be a whole number from {least} to {most:,}, found {value!r}.")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | np.integer)
+            or not least <= value <= most
+        ):
+            raise ParameterError(
+                f"audit: expected {name} to be a whole number from {least} to {most:,},"
+                f" found {value!r}."
+            )
 
 
 def _step(bar: Any, name: str) -> Callable[[str], None]:
@@ -218,18 +271,33 @@ def _step(bar: Any, name: str) -> Callable[[str], None]:
 
 
 def _near(
-    benchmark: Benchmark, same_picture: float, same_caption: float, done: Callable[[str], None]
+    benchmark: Benchmark,
+    same_picture: float,
+    same_caption: float,
+    done: Callable[[str], None],
 ) -> tuple[Near, dict[str, ImageFile], list[str]]:
     captions = benchmark.pairs["caption"].unique()
     texts = near_captions(list(captions), same_caption)
-    texts = texts.assign(first=captions[texts["first"]], second=captions[texts["second"]]) if len(texts) else texts
-    named = benchmark.pairs[benchmark.pairs["image_id"] != ""].drop_duplicates("image_id")
+    texts = (
+        texts.assign(first=captions[texts["first"]], second=captions[texts["second"]])
+        if len(texts)
+        else texts
+    )
+    named = benchmark.pairs[benchmark.pairs["image_id"] != ""].drop_duplicates(
+        "image_id"
+    )
     files: dict[str, ImageFile] = {}
     notes: list[str] = []
     if benchmark.folder is not None:
-        files, bad = read_files(benchmark.folder, dict(zip(named["image_id"], named["image_path"], strict=True)))
+        files, bad = read_files(
+            benchmark.folder,
+            dict(zip(named["image_id"], named["image_path"], strict=True)),
+        )
         if bad:
-            notes.append(f"images: {len(bad):,} of {len(named):,} files in {benchmark.folder.name} could not be read, such as {bad[0]}")
+            notes.append(
+                f"images: {len(bad):,} of {len(named):,} files in"
+                f" {benchmark.folder.name} could not be read, such as {bad[0]}"
+            )
     images = pd.DataFrame(columns=["first", "second", "similarity"])
     if benchmark.images is not None and len(named) > 1:
         images = near_images(benchmark.images, list(named["image_id"]), same_picture)
@@ -245,7 +313,10 @@ def _labels(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): _value(value) for key, value in row.items()} for row in table.to_dict("records")]
+    return [
+        {str(key): _value(value) for key, value in row.items()}
+        for row in table.to_dict("records")
+    ]
 
 
 def _value(value: Any) -> Any:

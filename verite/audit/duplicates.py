@@ -1,4 +1,7 @@
-"""Captions and images that are nearly one: found among a hundred thousand without comparing all with all."""
+"""Captions and images that are nearly one.
+
+Found among a hundred thousand without comparing all with all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ from verite.embeddings import Embeddings
 __all__ = ["SAME_CAPTION", "SAME_PICTURE", "clusters", "near_captions", "near_images"]
 
 SAME_CAPTION = 0.8
-"""Share of shingles that two captions have in common from which on they count as nearly one."""
+"""Share of shingles that two captions have in common from which on they count as nearly
+one.
+"""
 
 SAME_PICTURE = 0.97
 """Cosine of two images' vectors from which on they count as nearly one picture."""
@@ -29,12 +34,14 @@ _NEIGHBOURS = 5
 
 
 def near_captions(captions: Sequence[str], least: float = SAME_CAPTION) -> pd.DataFrame:
-    """Find captions that share most of their shingles (runs of three words; of five letters where words are few).
+    """Find captions that share most of their shingles (runs of three words.
 
-    MinHash in 21 bands of 6 finds candidates, whose Jaccard similarity is then computed exactly, so what is reported is
-    right, and a pair at .8 is missed once in 500 times. Captions that are one but for what
-    :func:`verite.audit.characters.plain` drops count as similar by 1. Every caption is paired with one like it at least,
-    not with all.
+    Of five letters where words are few).
+
+    MinHash in 21 bands of 6 finds candidates, whose Jaccard similarity is then computed
+    exactly, so what is reported is right, and a pair at .8 is missed once in 500 times.
+    Captions that are one but for what :func:`verite.audit.characters.plain` drops count
+    as similar by 1. Every caption is paired with one like it at least, not with all.
 
     Returns
     -------
@@ -62,7 +69,12 @@ def near_captions(captions: Sequence[str], least: float = SAME_CAPTION) -> pd.Da
     return pd.DataFrame(rows, columns=["first", "second", "similarity"])
 
 
-def near_images(images: Embeddings, ids: Sequence[str], least: float = SAME_PICTURE, progress: str = "") -> pd.DataFrame:
+def near_images(
+    images: Embeddings,
+    ids: Sequence[str],
+    least: float = SAME_PICTURE,
+    progress: str = "",
+) -> pd.DataFrame:
     """Find images whose vectors nearly agree, among the five nearest of each.
 
     Returns
@@ -74,17 +86,29 @@ def near_images(images: Embeddings, ids: Sequence[str], least: float = SAME_PICT
     >>> near_images(V, ["a", "b", "c"], 0.9)[["first", "second"]].values.tolist()
     [['a', 'b']]
     """
-    from verite.synthesis.retrieval import nearest
+    from verite.search.retrieval import nearest
 
     asked = sorted(set(ids))
     found = nearest(images, images, min(_NEIGHBOURS, max(1, len(asked) - 1)), query_ids=asked, candidate_ids=asked, query_groups=asked,
                     candidate_groups=asked, progress=progress)  # fmt: skip
     first = np.repeat(np.array(asked, dtype=object), found.ids.shape[1])
-    table = pd.DataFrame({"first": first, "second": found.ids.ravel(), "similarity": found.similarities.ravel()})
+    table = pd.DataFrame(
+        {
+            "first": first,
+            "second": found.ids.ravel(),
+            "similarity": found.similarities.ravel(),
+        }
+    )
     table = table[table["similarity"] >= least]
     swapped = table["first"] > table["second"]
-    table.loc[swapped, ["first", "second"]] = table.loc[swapped, ["second", "first"]].to_numpy()
-    return pd.DataFrame(table.drop_duplicates(["first", "second"]).sort_values(["first", "second"], ignore_index=True))
+    table.loc[swapped, ["first", "second"]] = table.loc[
+        swapped, ["second", "first"]
+    ].to_numpy()
+    return pd.DataFrame(
+        table.drop_duplicates(["first", "second"]).sort_values(
+            ["first", "second"], ignore_index=True
+        )
+    )
 
 
 def clusters(size: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -93,15 +117,32 @@ def clusters(size: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     >>> clusters(4, np.array([0, 1]), np.array([1, 3])).tolist()
     [0, 0, 1, 0]
     """
-    graph = coo_array((np.ones(len(first), dtype=bool), (first, second)), shape=(size, size))
+    graph = coo_array(
+        (np.ones(len(first), dtype=bool), (first, second)), shape=(size, size)
+    )
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
 def _shingles(text: str) -> np.ndarray:
-    """Hashes of what a text is made of; CRC-32, since Python's own hash differs from run to run."""
+    """Hashes of what a text is made of.
+
+    CRC-32, since Python's own hash differs from run to run.
+    """
     words = text.split()
-    parts = [" ".join(words[at : at + 3]) for at in range(len(words) - 2)] if len(words) >= 8 else re.findall("(?=(.{5}))", text)
-    return np.unique(np.array([zlib.crc32(part.encode("utf8", "surrogatepass")) for part in parts or [text]], dtype=np.uint64))
+    parts = (
+        [" ".join(words[at : at + 3]) for at in range(len(words) - 2)]
+        if len(words) >= 8
+        else re.findall("(?=(.{5}))", text)
+    )
+    return np.unique(
+        np.array(
+            [
+                zlib.crc32(part.encode("utf8", "surrogatepass"))
+                for part in parts or [text]
+            ],
+            dtype=np.uint64,
+        )
+    )
 
 
 def _candidates(shingles: list[np.ndarray]) -> Iterator[tuple[int, int]]:
@@ -110,11 +151,19 @@ def _candidates(shingles: list[np.ndarray]) -> Iterator[tuple[int, int]]:
     lengths = np.array([len(one) for one in shingles])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     flat = np.concatenate(shingles) % _PRIME
-    rng = np.random.default_rng(0)  # the hash functions are fixed: they are no part of what a seed decides
+    rng = np.random.default_rng(
+        0
+    )  # the hash functions are fixed: they are no part of what a seed decides
     seen: set[tuple[int, int]] = set()
     for _ in range(_BANDS):
         a, b = rng.integers(1, int(_PRIME), size=(2, _ROWS), dtype=np.uint64)
-        band = np.stack([np.minimum.reduceat((flat * a[row] + b[row]) % _PRIME, starts) for row in range(_ROWS)], axis=1)
+        band = np.stack(
+            [
+                np.minimum.reduceat((flat * a[row] + b[row]) % _PRIME, starts)
+                for row in range(_ROWS)
+            ],
+            axis=1,
+        )
         key = np.unique(band, axis=0, return_inverse=True)[1].ravel()
         order = np.argsort(key, kind="stable")
         for run in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):

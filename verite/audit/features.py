@@ -1,7 +1,11 @@
-"""What each probe looks at: a matrix of features for the distinct captions, the distinct images, or the rows of a benchmark.
+"""What each probe looks at.
 
-No feature looks at a label. Those of one caption are counted over all captions (words that occur twice, bins with equally
-many captions), which tells a model nothing about labels either.
+A matrix of features for the distinct captions, the distinct images, or the rows of a
+benchmark.
+
+No feature looks at a label. Those of one caption are counted over all captions (words
+that occur twice, bins with equally many captions), which tells a model nothing about
+labels either.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from verite.audit.characters import PROBLEMS, clean, look
 
-__all__ = ["TEXT_PROBES", "Features", "Matrix", "binned", "categories", "column_features", "id_features"]
+__all__ = [
+    "TEXT_PROBES",
+    "Features",
+    "Matrix",
+    "binned",
+    "categories",
+    "column_features",
+    "id_features",
+]
 
 _WORDS = 2000
 _BINS = 10
@@ -28,7 +40,8 @@ _TOKEN = r"(?u)[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400
 _LETTERS = r"[^\W\d_]+"
 _MARKS = ".,;:!?\"'()[]-–—…/&#@*%$“”‘’«»"
 _MONTH = re.compile(
-    r"\b(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\b\.?", re.I
+    r"\b(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\b\.?",
+    re.I,
 )
 _DATE = re.compile(r"\b\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b")
 _YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
@@ -40,24 +53,36 @@ Matrix: TypeAlias = Any
 
 
 class Features(NamedTuple):
-    """Features with their names; ``matrix`` has a row for each thing that was looked at."""
+    """Features with their names.
+
+    ``matrix`` has a row for each thing that was looked at.
+    """
 
     matrix: Matrix
     names: Sequence[str]
 
 
 def binned(values: Sequence[float] | np.ndarray, name: str) -> Features:
-    """At most ten bins with about equally many values, and the value itself: any shape of dependence shows.
+    """At most ten bins with about equally many values, and the value itself.
+
+    Any shape of dependence shows.
 
     >>> binned([1, 1, 2, 9], "words").names
     ['words', 'words 1', 'words 2 to 9']
     """
     numbers = np.asarray(values, dtype=float)
-    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, _BINS + 1)[:-1], method="lower"))
+    edges = np.unique(
+        np.quantile(numbers, np.linspace(0, 1, _BINS + 1)[:-1], method="lower")
+    )
     part = np.searchsorted(edges, numbers, side="right") - 1
     tops = [numbers[part == at].max() for at in range(len(edges))]
-    shown = [f"{name} {low:.6g}" if low == top else f"{name} {low:.6g} to {top:.6g}" for low, top in zip(edges, tops, strict=True)]
-    return Features(_standard(np.column_stack([numbers, np.eye(len(edges))[part]])), [name, *shown])
+    shown = [
+        f"{name} {low:.6g}" if low == top else f"{name} {low:.6g} to {top:.6g}"
+        for low, top in zip(edges, tops, strict=True)
+    ]
+    return Features(
+        _standard(np.column_stack([numbers, np.eye(len(edges))[part]])), [name, *shown]
+    )
 
 
 def categories(values: Sequence[str], most: int = 300) -> Features:
@@ -68,9 +93,16 @@ def categories(values: Sequence[str], most: int = 300) -> Features:
     """
     counts = pd.Series(values, dtype="str").value_counts()
     names = [str(name) for name in counts.index[counts >= _LEAST] if name != ""][:most]
-    at = pd.Index(names).get_indexer(pd.Index(values)) if names else np.full(len(values), -1)
+    at = (
+        pd.Index(names).get_indexer(pd.Index(values))
+        if names
+        else np.full(len(values), -1)
+    )
     rows = np.flatnonzero(at >= 0)
-    matrix = sparse.csr_array((np.ones(len(rows), dtype=np.float32), (rows, at[rows])), shape=(len(values), len(names)))
+    matrix = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.float32), (rows, at[rows])),
+        shape=(len(values), len(names)),
+    )
     return Features(matrix, names)
 
 
@@ -84,16 +116,25 @@ def length(captions: Sequence[str]) -> Features:
 
 
 def punctuation(captions: Sequence[str]) -> Features:
-    """Which marks stand in a caption, how it ends, and how it uses capitals, compared with captions of equal length."""
-    marks: dict[str, Sequence[float]] = {f"holds {mark}": [one.count(mark) for one in captions] for mark in _MARKS}
+    """Which marks stand in a caption, how it ends, and how it uses capitals, compared
+    with captions of equal length.
+    """
+    marks: dict[str, Sequence[float]] = {
+        f"holds {mark}": [one.count(mark) for one in captions] for mark in _MARKS
+    }
     ends: dict[str, Sequence[float]] = {
-        f"ends in {mark}": [one.rstrip().endswith(mark) for one in captions] for mark in (*".!?…", '"', "”")
+        f"ends in {mark}": [one.rstrip().endswith(mark) for one in captions]
+        for mark in (*".!?…", '"', "”")
     }
     words = [one.split() for one in captions]
     cases: dict[str, Sequence[float]] = {
         "begins in lower case": [one[:1].islower() for one in captions],
-        "words in capitals": [sum(word.isupper() and len(word) > 1 for word in one) for one in words],
-        "words with a capital": [sum(word[:1].isupper() for word in one) for one in words],
+        "words in capitals": [
+            sum(word.isupper() and len(word) > 1 for word in one) for one in words
+        ],
+        "words with a capital": [
+            sum(word[:1].isupper() for word in one) for one in words
+        ],
         "no capital at all": [one.lower() == one for one in captions],
         "doubled marks": [len(re.findall(r"([!?.,])\1", one)) for one in captions],
         "a link": ["http" in one or "www." in one for one in captions],
@@ -102,22 +143,38 @@ def punctuation(captions: Sequence[str]) -> Features:
 
 
 def first_words(captions: Sequence[str]) -> Features:
-    """The first word, and the first two, with look-alike letters taken for what they look like (those are for ``characters``)."""
-    words = [re.findall(_TOKEN, clean(one[:200], ("look-alike letter", "invisible character")).casefold())[:2] for one in captions]
+    """The first word, and the first two, with look-alike letters taken for what they
+    look like (those are for ``characters``).
+    """
+    words = [
+        re.findall(
+            _TOKEN,
+            clean(one[:200], ("look-alike letter", "invisible character")).casefold(),
+        )[:2]
+        for one in captions
+    ]
     one, two = (
         categories([word[0] if word else "" for word in words]),
         categories([" ".join(word) if len(word) > 1 else "" for word in words]),
     )
-    return Features(sparse.csr_array(sparse.hstack([one.matrix, two.matrix])), [*one.names, *two.names])
+    return Features(
+        sparse.csr_array(sparse.hstack([one.matrix, two.matrix])),
+        [*one.names, *two.names],
+    )
 
 
 def characters(captions: Sequence[str]) -> Features:
-    """What is odd about characters (:func:`verite.audit.characters.look`), and scripts and signs beyond ASCII."""
+    """What is odd about characters (:func:`verite.audit.characters.look`), and scripts
+    and signs beyond ASCII.
+    """
     found = [look(one) for one in captions]
-    odd: dict[str, Sequence[float]] = {problem: [problem in one for one in found] for problem in PROBLEMS}
+    odd: dict[str, Sequence[float]] = {
+        problem: [problem in one for one in found] for problem in PROBLEMS
+    }
     kinds = [_kinds(one) for one in captions]
     scripts: dict[str, Sequence[float]] = {
-        f"{kind} characters": [one.get(kind, 0) > 0 for one in kinds] for kind in sorted({kind for one in kinds for kind in one})
+        f"{kind} characters": [one.get(kind, 0) > 0 for one in kinds]
+        for kind in sorted({kind for one in kinds for kind in one})
     }
     return _table(odd | scripts)
 
@@ -141,11 +198,15 @@ def digits(captions: Sequence[str]) -> Features:
 
 
 def words(captions: Sequence[str]) -> Features:
-    """TF-IDF of single words, lower case; the 2,000 most frequent where there are more captions than that.
+    """TF-IDF of single words, lower case.
+
+    The 2,000 most frequent where there are more captions than that.
 
     Signs of Chinese, Japanese and Korean count singly.
     """
-    vectorizer = TfidfVectorizer(token_pattern=_TOKEN, min_df=min(2, len(captions)), sublinear_tf=True)
+    vectorizer = TfidfVectorizer(
+        token_pattern=_TOKEN, min_df=min(2, len(captions)), sublinear_tf=True
+    )
     try:
         matrix = vectorizer.fit_transform(captions)
     except ValueError:  # no word stands twice
@@ -154,7 +215,10 @@ def words(captions: Sequence[str]) -> Features:
     stands_in = np.bincount(matrix.indices, minlength=matrix.shape[1])
     most = len(names) if len(captions) <= _WORDS else _WORDS
     frequent = np.sort(np.argsort(-stands_in, kind="stable")[:most])
-    return Features(sparse.csr_array(matrix[:, frequent], dtype=np.float32), names[frequent].tolist())
+    return Features(
+        sparse.csr_array(matrix[:, frequent], dtype=np.float32),
+        names[frequent].tolist(),
+    )
 
 
 TEXT_PROBES: dict[str, Callable[[Sequence[str]], Features]] = {
@@ -169,7 +233,9 @@ TEXT_PROBES: dict[str, Callable[[Sequence[str]], Features]] = {
 
 
 def id_features(columns: dict[str, Sequence[str]]) -> Features:
-    """Words in strings that name things: ``sandy_fake_43.jpg`` gives sandy, fake and jpg.
+    """Words in strings that name things.
+
+    ``sandy_fake_43.jpg`` gives sandy, fake and jpg.
 
     >>> id_features({"image_id": ["a_fake_1"] * 5 + ["b_real_2"] * 5}).names
     ['image_id: a', 'image_id: b', 'image_id: fake', 'image_id: real']
@@ -177,7 +243,12 @@ def id_features(columns: dict[str, Sequence[str]]) -> Features:
     parts, names = [], []
     for column, values in columns.items():
         vectorizer = TfidfVectorizer(
-            token_pattern=_LETTERS, binary=True, use_idf=False, norm=None, min_df=min(_LEAST, len(values)), max_features=500
+            token_pattern=_LETTERS,
+            binary=True,
+            use_idf=False,
+            norm=None,
+            min_df=min(_LEAST, len(values)),
+            max_features=500,
         )
         try:
             parts.append(vectorizer.fit_transform(values))
@@ -185,11 +256,22 @@ def id_features(columns: dict[str, Sequence[str]]) -> Features:
             continue
         names += [f"{column}: {name}" for name in vectorizer.get_feature_names_out()]
     rows = len(next(iter(columns.values())))
-    return _varying(Features(sparse.csr_array(sparse.hstack(parts), dtype=np.float32) if parts else sparse.csr_array((rows, 0)), names))
+    return _varying(
+        Features(
+            (
+                sparse.csr_array(sparse.hstack(parts), dtype=np.float32)
+                if parts
+                else sparse.csr_array((rows, 0))
+            ),
+            names,
+        )
+    )
 
 
 def column_features(values: Sequence[str]) -> Features:
-    """Features of a column of any kind: domains of links, bins of numbers, frequent values, or else words.
+    """Features of a column of any kind.
+
+    Domains of links, bins of numbers, frequent values, or else words.
 
     >>> column_features(["https://www.example.org/a"] * 6 + ["http://example.com/b"] * 5).names
     ['example.org', 'example.com']
@@ -197,14 +279,30 @@ def column_features(values: Sequence[str]) -> Features:
     filled = [value for value in values if value != ""]
     if not filled:
         return Features(sparse.csr_array((len(values), 0)), [])
-    domains = [link.group(1).lower() if (link := _DOMAIN.match(value)) else "" for value in values]
+    domains = [
+        link.group(1).lower() if (link := _DOMAIN.match(value)) else ""
+        for value in values
+    ]
     if sum(domain != "" for domain in domains) > len(filled) / 2:
         return _with_gap(categories(domains), domains)
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
     if np.isfinite(numbers).sum() > 0.9 * len(filled) and len(set(filled)) > 2:
-        found = binned(np.where(np.isfinite(numbers), numbers, np.nanmedian(numbers[np.isfinite(numbers)])), "value")
+        found = binned(
+            np.where(
+                np.isfinite(numbers),
+                numbers,
+                np.nanmedian(numbers[np.isfinite(numbers)]),
+            ),
+            "value",
+        )
         missing = ~np.isfinite(numbers)
-        return _beside(found, Features(_standard(missing[:, None].astype(float)), ["no value"])) if missing.any() else found
+        return (
+            _beside(
+                found, Features(_standard(missing[:, None].astype(float)), ["no value"])
+            )
+            if missing.any()
+            else found
+        )
     often = categories(values)
     if often.matrix.sum() > len(filled) / 2:
         return _with_gap(often, values)
@@ -213,7 +311,12 @@ def column_features(values: Sequence[str]) -> Features:
 
 def _with_gap(found: Features, values: Sequence[str]) -> Features:
     gap = np.array([[value == ""] for value in values], dtype=np.float32)
-    return _varying(Features(sparse.csr_array(sparse.hstack([found.matrix, sparse.csr_array(gap)])), [*found.names, "empty"]))
+    return _varying(
+        Features(
+            sparse.csr_array(sparse.hstack([found.matrix, sparse.csr_array(gap)])),
+            [*found.names, "empty"],
+        )
+    )
 
 
 def _words(captions: Sequence[str]) -> list[int]:
@@ -230,38 +333,61 @@ def _kinds(text: str) -> dict[str, int]:
         kind = (
             name.capitalize()
             if unicodedata.category(one)[0] == "L"
-            else {"S": "symbol", "P": "punctuation"}.get(unicodedata.category(one)[0], "other")
+            else {"S": "symbol", "P": "punctuation"}.get(
+                unicodedata.category(one)[0], "other"
+            )
         )
         found[kind] = found.get(kind, 0) + 1
     return found
 
 
 def _table(columns: Mapping[str, Sequence[float]]) -> Features:
-    return Features(_standard(np.column_stack([np.asarray(values, dtype=float) for values in columns.values()])), list(columns))
+    return Features(
+        _standard(
+            np.column_stack(
+                [np.asarray(values, dtype=float) for values in columns.values()]
+            )
+        ),
+        list(columns),
+    )
 
 
 def _beside(*found: Features) -> Features:
-    return Features(np.hstack([one.matrix for one in found]), [name for one in found for name in one.names])
+    return Features(
+        np.hstack([one.matrix for one in found]),
+        [name for one in found for name in one.names],
+    )
 
 
 def _standard(matrix: np.ndarray) -> np.ndarray:
     """Mean 0 and spread 1; a column without spread becomes 0."""
     centred = matrix - matrix.mean(axis=0)
     spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 1e-9, spread, np.inf), dtype=np.float32)
+    return np.asarray(
+        centred / np.where(spread > 1e-9, spread, np.inf), dtype=np.float32
+    )
 
 
 def _at_equal_length(found: Features, captions: Sequence[str]) -> Features:
-    """Take out what length alone says: from each feature its mean among captions of as many words.
+    """Take out what length alone says.
 
-    So a probe of commas does not fire because long captions have more of them; that is for the probe of length to say.
+    From each feature its mean among captions of as many words.
+
+    So a probe of commas does not fire because long captions have more of them; that is
+    for the probe of length to say.
     """
     count = pd.Series(_words(captions))
     frequent = count.map(count.value_counts()) >= 3 * _BINS
-    rough = pd.qcut(count.where(~frequent), 2 * _BINS, labels=False, duplicates="drop") if (~frequent).any() else count * 0
+    rough = (
+        pd.qcut(count.where(~frequent), 2 * _BINS, labels=False, duplicates="drop")
+        if (~frequent).any()
+        else count * 0
+    )
     part = count.where(frequent, -1 - rough.fillna(0)).to_numpy()
     means = pd.DataFrame(found.matrix).groupby(part).transform("mean").to_numpy()
-    return Features(_standard(np.asarray(found.matrix, dtype=float) - means), found.names)
+    return Features(
+        _standard(np.asarray(found.matrix, dtype=float) - means), found.names
+    )
 
 
 def _varying(found: Features) -> Features:

@@ -30,10 +30,15 @@ class ImageFile(NamedTuple):
     hash: int
 
 
-def read_files(folder: Path, paths: dict[str, str]) -> tuple[dict[str, ImageFile], list[str]]:
-    """Open the files of images, by id; and name those that are missing, broken, too large, or outside the folder.
+def read_files(
+    folder: Path, paths: dict[str, str]
+) -> tuple[dict[str, ImageFile], list[str]]:
+    """Open the files of images, by id.
 
-    The hash is the sign of the lowest 8 × 8 cosine frequencies, but for the mean, of the picture in grey at 32 × 32.
+    And name those that are missing, broken, too large, or outside the folder.
+
+    The hash is the sign of the lowest 8 × 8 cosine frequencies, but for the mean, of
+    the picture in grey at 32 × 32.
     """
     found: dict[str, ImageFile] = {}
     bad: list[str] = []
@@ -48,19 +53,38 @@ def read_files(folder: Path, paths: dict[str, str]) -> tuple[dict[str, ImageFile
                 with Image.open(path) as picture:
                     if picture.width * picture.height > _PIXELS:
                         raise ValueError("too many pixels")
-                    kind, mode, width, height = picture.format or "", picture.mode, picture.width, picture.height
-                    grey = np.asarray(picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR), dtype=float)
+                    kind, mode, width, height = (
+                        picture.format or "",
+                        picture.mode,
+                        picture.width,
+                        picture.height,
+                    )
+                    grey = np.asarray(
+                        picture.convert("L").resize(
+                            (_SIDE, _SIDE), Image.Resampling.BILINEAR
+                        ),
+                        dtype=float,
+                    )
         except (OSError, ValueError, Image.DecompressionBombError, SyntaxError):
             bad.append(image_id)
             continue
         low = dctn(grey, norm="ortho")[:8, :8].ravel()[1:]
         bits = low > np.median(low)
-        found[image_id] = ImageFile(kind, mode, width, height, path.stat().st_size, int("".join("01"[int(bit)] for bit in bits), 2))
+        found[image_id] = ImageFile(
+            kind,
+            mode,
+            width,
+            height,
+            path.stat().st_size,
+            int("".join("01"[int(bit)] for bit in bits), 2),
+        )
     return found, bad
 
 
 def near_files(files: dict[str, ImageFile]) -> pd.DataFrame:
-    """Pairs of images whose hashes differ in four bits at most: of five parts of the hash one is then the same.
+    """Pairs of images whose hashes differ in four bits at most.
+
+    Of five parts of the hash one is then the same.
 
     Returns
     -------

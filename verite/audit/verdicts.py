@@ -1,4 +1,7 @@
-"""One sentence for each modality: how far it gets alone, what carries it, and what it could reach at best."""
+"""One sentence for each modality.
+
+How far it gets alone, what carries it, and what it could reach at best.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,30 @@ from verite.audit.probes import BROAD
 
 __all__ = ["telling", "verdicts"]
 
-_NAMES = {"text": "Text alone", "image": "The image alone", "source": "The source alone"}
+_NAMES = {
+    "text": "Text alone",
+    "image": "The image alone",
+    "source": "The source alone",
+}
 _MOST = 3
 
 
 def verdicts(probes: pd.DataFrame, ceilings: pd.DataFrame) -> dict[str, str]:
     """Say what the probes and ceilings of each modality mean.
 
-    The best probe is named by its accuracy; as the best of several it is a little flattered, and its interval does not know
-    of that. What carries it are the narrow probes that fire (all but TF-IDF and embeddings, which see everything).
+    The best probe is named by its accuracy; as the best of several it is a little
+    flattered, and its interval does not know of that. What carries it are the narrow
+    probes that fire (all but TF-IDF and embeddings, which see everything).
 
     Returns
     -------
     dict
         A sentence for ``text``, ``image`` and ``source``.
     """
-    return {modality: f"{name}{_sentence(modality, probes, ceilings)}" for modality, name in _NAMES.items()}
+    return {
+        modality: f"{name}{_sentence(modality, probes, ceilings)}"
+        for modality, name in _NAMES.items()
+    }
 
 
 def _sentence(modality: str, probes: pd.DataFrame, ceilings: pd.DataFrame) -> str:
@@ -37,9 +48,16 @@ def _sentence(modality: str, probes: pd.DataFrame, ceilings: pd.DataFrame) -> st
     firing = mine[mine["fires"]].sort_values("accuracy", ascending=False, kind="stable")
     if firing.empty:
         best = mine.sort_values("accuracy", ascending=False, kind="stable").iloc[0]
-        return f": no probe fires; the best, {best['probe']}, reaches {_figure(best)}, chance {best['chance']:.1%}{limit}."
+        return (
+            f": no probe fires; the best, {best['probe']}, reaches {_figure(best)},"
+            f" chance {best['chance']:.1%}{limit}."
+        )
     best = firing.iloc[0]
-    others = [str(name) for name in firing["probe"] if name not in BROAD and name != best["probe"]][:_MOST]
+    others = [
+        str(name)
+        for name in firing["probe"]
+        if name not in BROAD and name != best["probe"]
+    ][:_MOST]
     carried = [telling(one) for one in best["carriers"]][:_MOST]
     why = ""
     if others:
@@ -51,7 +69,14 @@ def _sentence(modality: str, probes: pd.DataFrame, ceilings: pd.DataFrame) -> st
     if carried:
         why += f"; telling are {_and(carried)}"
     above = best["low"] > best["chance"]
-    chance = f"chance {best['chance']:.1%}" if above else f"balanced {best['balanced_accuracy']:.1%}, chance {best['balanced_chance']:.1%}"
+    chance = (
+        f"chance {best['chance']:.1%}"
+        if above
+        else (
+            f"balanced {best['balanced_accuracy']:.1%}, chance"
+            f" {best['balanced_chance']:.1%}"
+        )
+    )
     return f" reaches {_figure(best)} ({best['probe']}), {chance}{why}{limit}."
 
 
@@ -61,7 +86,10 @@ def telling(carrier: Mapping[str, Any]) -> str:
     >>> telling({"feature": "allegedly", "label": "true", "weight": -0.2})
     'allegedly (not true)'
     """
-    return f"{carrier['feature']} ({'not ' if carrier['weight'] < 0 else ''}{carrier['label']})"
+    return (
+        f"{carrier['feature']}"
+        f" ({'not ' if carrier['weight'] < 0 else ''}{carrier['label']})"
+    )
 
 
 def _figure(row: pd.Series) -> str:
@@ -71,7 +99,9 @@ def _figure(row: pd.Series) -> str:
 def _limit(modality: str, ceilings: pd.DataFrame) -> str:
     if ceilings.empty:
         return ""
-    rows = ceilings[(ceilings["modality"] == modality) & (ceilings["labels"] == "all")].set_index("duplicates")
+    rows = ceilings[
+        (ceilings["modality"] == modality) & (ceilings["labels"] == "all")
+    ].set_index("duplicates")
     if rows.empty:
         return ""
     exact, near = (f"{float(rows['ceiling'][kind]):.1%}" for kind in ("exact", "near"))

@@ -1,8 +1,12 @@
-"""Building a benchmark like VERITE: the steps of the paper's Fig. 2 as tools on a table of fact-checked articles.
+"""Building a benchmark like VERITE.
 
-:func:`read` opens the table, :func:`check` flags each article against the criteria, :mod:`~verite.building.captions` looks at
-what captions give away, :func:`rank_candidates` proposes out-of-context images, :func:`unpack` makes the pairs (:func:`pack`
-takes them apart again) and :func:`balance` checks them. :func:`build` does all of it: ``verite build ARTICLES.csv --out FOLDER``.
+The steps of the paper's Fig. 2 as tools on a table of fact-checked articles.
+
+:func:`read` opens the table, :func:`check` flags each article against the criteria,
+:mod:`~verite.building.captions` looks at what captions give away,
+:func:`rank_candidates` proposes out-of-context images, :func:`unpack` makes the pairs
+(:func:`pack` takes them apart again) and :func:`balance` checks them. :func:`build`
+does all of it: ``verite build ARTICLES.csv --out FOLDER``.
 """
 
 from verite.building.articles import read
@@ -11,4 +15,15 @@ from verite.building.command import build
 from verite.building.criteria import CRITERIA, check
 from verite.building.unpacking import Balance, balance, pack, unpack
 
-__all__ = ["CRITERIA", "SAME_PICTURE", "Balance", "balance", "build", "check", "pack", "rank_candidates", "read", "unpack"]
+__all__ = [
+    "CRITERIA",
+    "SAME_PICTURE",
+    "Balance",
+    "balance",
+    "build",
+    "check",
+    "pack",
+    "rank_candidates",
+    "read",
+    "unpack",
+]

@@ -1,6 +1,10 @@
-"""Captions looked at alone: what gives a false one away, how true and false ones differ, and their form (paper, section 3.2).
+"""Captions looked at alone.
 
-All of it is rules that can be read, and none of it is a judge: what is found is for a person to look at.
+What gives a false one away, how true and false ones differ, and their form (paper,
+section 3.2).
+
+All of it is rules that can be read, and none of it is a judge: what is found is for a
+person to look at.
 """
 
 from __future__ import annotations
@@ -44,9 +48,15 @@ GIVEAWAYS = {
     ),
     "negation": ("not", "no(?!\\. ?\\d)", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without", "\\w+n['’]t"),
 }  # fmt: skip
-"""Patterns of words that doubt, contradict, judge or deny, by kind. A false caption that holds one can be told without its image."""
+"""Patterns of words that doubt, contradict, judge or deny, by kind.
 
-_PATTERNS = {kind: re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])", re.IGNORECASE) for kind, words in GIVEAWAYS.items()}
+A false caption that holds one can be told without its image.
+"""
+
+_PATTERNS = {
+    kind: re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])", re.IGNORECASE)
+    for kind, words in GIVEAWAYS.items()
+}
 _NOUN = r"(?:images?|photographs?|photos?|pictures?|screenshots?|stills?)"
 _VERB = r"(?:show|depict|document|captur|portray|illustrat|featur)(?:s|es|ed|e|ing)?"
 _START = rf"\W*(?:(?:an?|the|this|these)\s+)?(?:[\w'’-]+\s+){{0,2}}?{_NOUN}[,:]?\s+"
@@ -54,8 +64,24 @@ _SHOWS = re.compile(rf"{_START}(?!of\b)(?:\S+\s+){{0,8}}?{_VERB}\s+", re.IGNOREC
 _OF = re.compile(rf"{_START}(?:was\s+|were\s+)?(?:of|from|taken)\s+", re.IGNORECASE)
 _DIRECT = re.compile(r"An image shows\s")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_LEADING = {"a", "an", "the", "this", "these", "that", "those", "two", "three", "several", "some", "many", "people"}
-_ALIKE = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαο", "ABEZHIKMNOPTYXao")  # Greek letters that look like Latin ones
+_LEADING = {
+    "a",
+    "an",
+    "the",
+    "this",
+    "these",
+    "that",
+    "those",
+    "two",
+    "three",
+    "several",
+    "some",
+    "many",
+    "people",
+}
+_ALIKE = str.maketrans(
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαο", "ABEZHIKMNOPTYXao"
+)  # Greek letters that look like Latin ones
 
 
 class Finding(NamedTuple):
@@ -74,9 +100,15 @@ class Comparison(NamedTuple):
     true_words: int
     false_words: int
     shared: float
-    """Distinct words they share, over all distinct words of both: 0 to 1, whatever their case."""
+    """Distinct words they share, over all distinct words of both.
+
+    0 to 1, whatever their case.
+    """
     similarity: float
-    """Words that match in order, over the mean number of words: 0 to 1 (:class:`difflib.SequenceMatcher`)."""
+    """Words that match in order, over the mean number of words.
+
+    0 to 1 (:class:`difflib.SequenceMatcher`).
+    """
     opening: int
     """How many words they begin with are the same."""
     true_sentences: int
@@ -84,12 +116,17 @@ class Comparison(NamedTuple):
 
 
 def find_giveaways(caption: str) -> list[Finding]:
-    """Find words that doubt, contradict, judge or deny, in the order in which they stand.
+    """Find words that doubt, contradict, judge or deny, in the order in which they
+    stand.
 
     >>> find_giveaways("Photo allegedly shows a boat that didn't sink.")
     [Finding(kind='doubt', word='allegedly', at=6), Finding(kind='negation', word="didn't", at=34)]
     """
-    found = (Finding(kind, match[0], match.start()) for kind, pattern in _PATTERNS.items() for match in pattern.finditer(caption))
+    found = (
+        Finding(kind, match[0], match.start())
+        for kind, pattern in _PATTERNS.items()
+        for match in pattern.finditer(caption)
+    )
     return sorted(found, key=lambda finding: finding.at)
 
 
@@ -100,10 +137,23 @@ def compare(true: str, false: str) -> Comparison:
     Comparison(true_words=7, false_words=7, shared=0.5555555555555556, similarity=0.7142857142857143, opening=4, true_sentences=1, \
 false_sentences=1)
     """
-    words = [re.sub(r"[^\w\s'’-]", " ", caption.casefold()).split() for caption in (true, false)]
+    words = [
+        re.sub(r"[^\w\s'’-]", " ", caption.casefold()).split()
+        for caption in (true, false)
+    ]
     distinct = [set(each) for each in words]
-    opening = next((at for at, (one, other) in enumerate(zip(*words, strict=False)) if one != other), min(map(len, words)))
-    sentences = [len(re.findall(r"[.!?]+(?=\W*(?:\s[^\W\d_a-z]|$))", caption)) or 1 for caption in (true, false)]
+    opening = next(
+        (
+            at
+            for at, (one, other) in enumerate(zip(*words, strict=False))
+            if one != other
+        ),
+        min(map(len, words)),
+    )
+    sentences = [
+        len(re.findall(r"[.!?]+(?=\W*(?:\s[^\W\d_a-z]|$))", caption)) or 1
+        for caption in (true, false)
+    ]
     return Comparison(
         len(true.split()),
         len(false.split()),
@@ -115,7 +165,9 @@ false_sentences=1)
 
 
 def form(caption: str) -> str:
-    """How a caption ties itself to its image: ``shows`` ("An image shows …"), ``of`` ("Photo of …", "Image from …") or ``""``.
+    """How a caption ties itself to its image.
+
+    ``shows`` ("An image shows …"), ``of`` ("Photo of …", "Image from …") or ``""``.
 
     >>> form("A photograph, taken in 2012, shows a boat."), form("Photo of a boat."), form("A boat sank.")
     ('shows', 'of', '')
@@ -125,10 +177,12 @@ def form(caption: str) -> str:
 
 
 def suggest(caption: str) -> tuple[str, bool]:
-    """Put a caption into the form "An image shows …", and say whether a rule was enough.
+    """Put a caption into the form "An image shows …", and say whether a rule was
+    enough.
 
-    Openings of the form ``shows`` and ``of`` are replaced, unless they say more than that there is an image. Where there is
-    none the form is put in front, and a person has to see to the grammar.
+    Openings of the form ``shows`` and ``of`` are replaced, unless they say more than
+    that there is an image. Where there is none the form is put in front, and a person
+    has to see to the grammar.
 
     >>> suggest("Photo of a boat.")
     ('An image shows a boat.', True)
@@ -137,10 +191,18 @@ def suggest(caption: str) -> tuple[str, bool]:
     """
     plain = caption.translate(_ALIKE)
     if match := _SHOWS.match(plain) or _OF.match(plain):
-        says_more = len(match[0].split()) > 4 or re.search(r"\b(?:from|taken)\s+$", match[0], re.IGNORECASE)
+        says_more = len(match[0].split()) > 4 or re.search(
+            r"\b(?:from|taken)\s+$", match[0], re.IGNORECASE
+        )
         # "A photograph, taken in 2012, shows …" would lose the year.
-        return (caption, form(caption) == "shows") if says_more else ("An image shows " + caption[match.end() :], True)
-    if re.match(_START, plain, re.IGNORECASE):  # "A photograph by …" is no case for a second opening
+        return (
+            (caption, form(caption) == "shows")
+            if says_more
+            else ("An image shows " + caption[match.end() :], True)
+        )
+    if re.match(
+        _START, plain, re.IGNORECASE
+    ):  # "A photograph by …" is no case for a second opening
         return caption, False
     text = caption.lstrip()
     first = re.match(r"\w*", text)
@@ -150,10 +212,12 @@ def suggest(caption: str) -> tuple[str, bool]:
 
 
 def keywords(caption: str, k: int = 5) -> list[str]:
-    """Words of a caption to search images with: the first ``k`` that mean something, without the opening that names an image.
+    """Words of a caption to search images with.
 
-    On VERITE, whose authors chose their queries by hand and often put them in other words, this agrees with them better
-    than the rarest words or names do.
+    The first ``k`` that mean something, without the opening that names an image.
+
+    On VERITE, whose authors chose their queries by hand and often put them in other
+    words, this agrees with them better than the rarest words or names do.
 
     >>> keywords("An image shows a collapsed bridge over a river in June 2020.")
     ['collapsed', 'bridge', 'river', 'June']
@@ -162,26 +226,44 @@ def keywords(caption: str, k: int = 5) -> list[str]:
     opening = _SHOWS.match(plain) or _OF.match(plain)
     words = _WORD.findall(caption[opening.end() :] if opening else caption)
     short = [re.sub(r"['’]s?$", "", word) for word in words]
-    return list(dict.fromkeys(word for word in short if len(word) > 2 and word.casefold() not in ENGLISH_STOP_WORDS))[:k]
+    return list(
+        dict.fromkeys(
+            word
+            for word in short
+            if len(word) > 2 and word.casefold() not in ENGLISH_STOP_WORDS
+        )
+    )[:k]
 
 
 def agreement(words: Iterable[str], query: str) -> float:
-    """Share of a query's words that stand among ``words``, by their first five letters: 0 to 1, NaN for a query without words.
+    """Share of a query's words that stand among ``words``, by their first five letters.
+
+    0 to 1, NaN for a query without words.
 
     >>> agreement(keywords("An image shows a collapsed bridge over a river."), "collapsed railway bridges")
     0.6666666666666666
     """
-    offered, asked = ({word.casefold()[:5] for word in some} for some in (words, keywords(query, 99)))
+    offered, asked = (
+        {word.casefold()[:5] for word in some} for some in (words, keywords(query, 99))
+    )
     return len(offered & asked) / len(asked) if asked else float("nan")
 
 
 def odd_letters(caption: str) -> str:
-    """Letters of other scripts than Latin, each once: some look like Latin ones and are others to a tokeniser.
+    """Letters of other scripts than Latin, each once.
+
+    Some look like Latin ones and are others to a tokeniser.
 
     >>> odd_letters("\u0391 boat.") == "\u0391"
     True
     """
-    return "".join(dict.fromkeys(letter for letter in caption if letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")))
+    return "".join(
+        dict.fromkeys(
+            letter
+            for letter in caption
+            if letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")
+        )
+    )
 
 
 def table(articles: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -190,10 +272,12 @@ def table(articles: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns
     -------
     captions : pandas.DataFrame
-        One row an article: ``id``, the fields of :class:`Comparison`, and for each of its captions its form, the suggested
-        text, whether a rule was enough, and odd letters; ``keywords`` of the true caption.
+        One row an article: ``id``, the fields of :class:`Comparison`, and for each of
+        its captions its form, the suggested text, whether a rule was enough, and odd
+        letters; ``keywords`` of the true caption.
     giveaways : pandas.DataFrame
-        One row a finding: ``id``, ``caption`` (``true`` or ``false``), ``kind``, ``word``, ``at``.
+        One row a finding: ``id``, ``caption`` (``true`` or ``false``), ``kind``,
+        ``word``, ``at``.
 
     >>> both = pd.DataFrame([("1", "An image shows a boat.", "Photo of no boat.")], columns=["id", "true_caption", "false_caption"])
     >>> captions, giveaways = table(both)
@@ -203,8 +287,14 @@ def table(articles: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     [['1', 'false', 'negation', 'no', 9]]
     """
     rows, found = [], []
-    for key, true, false in zip(articles["id"], articles["true_caption"], articles["false_caption"], strict=True):
-        row: dict[str, object] = {"id": key, **compare(true, false)._asdict(), "keywords": " ".join(keywords(true))}
+    for key, true, false in zip(
+        articles["id"], articles["true_caption"], articles["false_caption"], strict=True
+    ):
+        row: dict[str, object] = {
+            "id": key,
+            **compare(true, false)._asdict(),
+            "keywords": " ".join(keywords(true)),
+        }
         for name, caption in (("true", true), ("false", false)):
             suggested, sure = suggest(caption)
             row |= {
@@ -215,4 +305,6 @@ def table(articles: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             }
             found += [(key, name, *finding) for finding in find_giveaways(caption)]
         rows.append(row)
-    return pd.DataFrame(rows), pd.DataFrame(found, columns=["id", "caption", "kind", "word", "at"])
+    return pd.DataFrame(rows), pd.DataFrame(
+        found, columns=["id", "caption", "kind", "word", "at"]
+    )

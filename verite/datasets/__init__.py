@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from verite.datasets.base import Card, Dataset
+from verite.dataset import Card, Dataset
 from verite.datasets.download import FileStatus, checksums, fetch, instructions, status
 from verite.datasets.home import home
 from verite.errors import ParameterError
@@ -61,7 +61,8 @@ def load(name: str, **options: Any) -> Dataset:
     name
         One of :func:`names`.
     options
-        What the data set's own ``load`` takes, for example ``verite.datasets.verite.load``.
+        What the data set's own ``load`` takes, for example
+        ``verite.datasets.verite.load``.
 
     Raises
     ------
@@ -93,7 +94,10 @@ def parse_options(name: str, given: Mapping[str, str]) -> dict[str, Any]:
     {'seed': 3, 'protocol': 'comparable'}
     """
     known = inspect.signature(_loader(name, dict(given)).load).parameters
-    return {option: _parse(option, text, known[option].default if option in known else "") for option, text in given.items()}
+    return {
+        option: _parse(option, text, known[option].default if option in known else "")
+        for option, text in given.items()
+    }
 
 
 def _parse(option: str, text: str, default: Any) -> Any:
@@ -105,12 +109,16 @@ def _parse(option: str, text: str, default: Any) -> Any:
         try:
             return int(text)
         except ValueError:
-            raise ParameterError(f"{option}: expected a whole number, found {text!r}.") from None
+            raise ParameterError(
+                f"{option}: expected a whole number, found {text!r}."
+            ) from None
     return text
 
 
 def card(name: str) -> Card:
-    """Card of a data set: source, licence, citation, expected counts, what is not public."""
+    """Card of a data set: source, licence, citation, expected counts, what is not
+    public.
+    """
     module = _loader(name, {})
     found: Card = module.CARD if hasattr(module, "CARD") else module.card()
     return found
@@ -127,17 +135,23 @@ def available(name: str, **options: Any) -> bool:
     >>> available("newsroom")
     True
     """
-    return all((home() / path).is_file() for path in _loader(name, options).needs(**options))
+    return all(
+        (home() / path).is_file() for path in _loader(name, options).needs(**options)
+    )
 
 
 def _loader(name: str, options: dict[str, Any]) -> ModuleType:
     if name not in _MODULES:
-        raise ParameterError(f"no data set is called {name!r}. There are: {', '.join(_MODULES)}.")
+        raise ParameterError(
+            f"no data set is called {name!r}. There are: {', '.join(_MODULES)}."
+        )
     module = importlib.import_module(f"verite.datasets.{_MODULES[name]}")
     known = inspect.signature(module.load).parameters
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
         return module  # it checks its further options by itself
     for option in options:
         if option not in known:
-            raise ParameterError(f"{name} has no option {option!r}. It has: {', '.join(known)}.")
+            raise ParameterError(
+                f"{name} has no option {option!r}. It has: {', '.join(known)}."
+            )
     return module

@@ -1,8 +1,9 @@
 """Fetching data: pinned, verified, resumable, and all or nothing.
 
-A file comes into place in one step, when it is whole and has the digest that it must have; until then what was
-there before stays. What has come of a file is kept beside it as ``NAME.part``, so that a fetch that was cut
-goes on where it stopped if the server can do that (HTTP ``Range`` with ``If-Range``).
+A file comes into place in one step, when it is whole and has the digest that it must
+have; until then what was there before stays. What has come of a file is kept beside it
+as ``NAME.part``, so that a fetch that was cut goes on where it stopped if the server
+can do that (HTTP ``Range`` with ``If-Range``).
 """
 
 from __future__ import annotations
@@ -39,11 +40,13 @@ class FileStatus:
     present
         Whether it is there.
     bytes
-        Its size; of an absent file the size that it will have, 0 where that is not known.
+        Its size; of an absent file the size that it will have, 0 where that is not
+        known.
     verified
-        ``"yes"``: it has the pinned SHA-256. ``"as first fetched"``: the publisher's SHA-256 is not known, but
-        it is what the pinned commit gave at the first fetch. ``"no: digest differs"``. ``"unknown"``: there
-        is nothing to compare it with. Empty for an absent file.
+        ``"yes"``: it has the pinned SHA-256. ``"as first fetched"``: the publisher's
+        SHA-256 is not known, but it is what the pinned commit gave at the first fetch.
+        ``"no: digest differs"``. ``"unknown"``: there is nothing to compare it with.
+        Empty for an absent file.
     """
 
     dataset: str
@@ -55,11 +58,14 @@ class FileStatus:
 
 def status() -> list[FileStatus]:
     """Look at every file of every data set; each that is there is read whole."""
-    return [_status(dataset, file) for dataset, files in FILES.items() for file in files]
+    return [
+        _status(dataset, file) for dataset, files in FILES.items() for file in files
+    ]
 
 
 def checksums(names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of the files of these data sets that are there, by path below the data folder.
+    """SHA-256 of the files of these data sets that are there, by path below the data
+    folder.
 
     >>> checksums(["newsroom"])
     {}
@@ -71,9 +77,9 @@ def checksums(names: Iterable[str]) -> dict[str, str]:
 def fetch(name: str, progress: bool = True) -> list[Path]:
     """Fetch the files of a data set that are not there or not as they should be.
 
-    A file that is there is kept when it has the pinned digest, or when there is none to compare it with. Where the
-    publisher's digest is not known, the first fetch writes it beside the file (``NAME.sha256``), and it is
-    checked from then on.
+    A file that is there is kept when it has the pinned digest, or when there is none to
+    compare it with. Where the publisher's digest is not known, the first fetch writes
+    it beside the file (``NAME.sha256``), and it is checked from then on.
 
     Parameters
     ----------
@@ -92,17 +98,22 @@ def fetch(name: str, progress: bool = True) -> list[Path]:
     MissingDataError
         The data set cannot be fetched; the message is :func:`instructions`.
     DownloadError
-        The host cannot be reached, refuses, or breaks off; what came has another digest; or it cannot be written.
+        The host cannot be reached, refuses, or breaks off; what came has another
+        digest; or it cannot be written.
     """
     files = _files(name)
     remote = [file for file in files if file.url]
     if not remote and not all((home() / file.path).is_file() for file in files):
         raise MissingDataError(instructions(name))
-    return [_fetch(file, progress) for file in remote] or [home() / file.path for file in files]
+    return [_fetch(file, progress) for file in remote] or [
+        home() / file.path for file in files
+    ]
 
 
 def instructions(name: str) -> str:
-    """Say how to get a data set: by command, or where to ask for what and where to put it.
+    """Say how to get a data set.
+
+    By command, or where to ask for what and where to put it.
 
     >>> print(instructions("newsroom"))
     newsroom is made on the spot: there is nothing to fetch.
@@ -118,7 +129,13 @@ def instructions(name: str) -> str:
         lines += [f"Fetch it with: verite data fetch {name}"]
     if name in loadable():
         about = card(name)
-        lines = [about.title, f"  source: {about.source}", f"  licence: {about.licence}", *lines, f"Not public: {about.not_public}"]
+        lines = [
+            about.title,
+            f"  source: {about.source}",
+            f"  licence: {about.licence}",
+            *lines,
+            f"Not public: {about.not_public}",
+        ]
     by_hand = [str(home() / file.path) for file in files if not file.url]
     if by_hand:
         lines += ["Put by hand:", *(f"  {path}" for path in by_hand)]
@@ -129,7 +146,9 @@ def _files(name: str) -> tuple[DataFile, ...]:
     if name == "newsroom":
         return ()
     if name not in FILES:
-        raise ParameterError(f"no data set is called {name!r}. There are: {', '.join(FILES)}, newsroom.")
+        raise ParameterError(
+            f"no data set is called {name!r}. There are: {', '.join(FILES)}, newsroom."
+        )
     return FILES[name]
 
 
@@ -172,28 +191,40 @@ def _fetch(file: DataFile, progress: bool) -> Path:
             known_hash=known or None,
             fname=target.name,
             path=target.parent,
-            downloader=functools.partial(_download, part=part, size=file.size, progress=progress),
+            downloader=functools.partial(
+                _download, part=part, size=file.size, progress=progress
+            ),
         )
     except ValueError as error:  # how pooch reports a digest that differs; the file that came is gone by then
         raise DownloadError(
-            f"{file.url}: expected SHA-256 {known[:12]}…, found another. What came was removed, what was there before is intact. "
-            "Fetch it again; if that does not help, something between you and the host changes the file."
+            f"{file.url}: expected SHA-256 {known[:12]}…, found another. What came was"
+            " removed, what was there before is intact. Fetch it again; if that does"
+            " not help, something between you and the host changes the file."
         ) from error
     except DownloadError:
         raise
     except OSError as error:
-        raise DownloadError(f"cannot write {target}: {error.strerror or error}. Free it, or set VERITE_DATA to another folder.") from error
+        raise DownloadError(
+            f"cannot write {target}: {error.strerror or error}. Free it, or set"
+            " VERITE_DATA to another folder."
+        ) from error
     if is_new and not known:
         write_text(_record(file), f"{sha256(target)}  {target.name}\n")
     return target
 
 
-def _download(url: str, output_file: str, _pooch: object, *, part: Path, size: int, progress: bool) -> None:
-    """Give pooch the whole file at ``output_file``, going on from ``part`` where the server allows it."""
+def _download(
+    url: str, output_file: str, _pooch: object, *, part: Path, size: int, progress: bool
+) -> None:
+    """Give pooch the whole file at ``output_file``, going on from ``part`` where the
+    server allows it.
+    """
     import requests
 
     host = urlsplit(url).netloc
-    rest = f"Run the same command again, or save {url} as {part.with_suffix('')} by hand."
+    rest = (
+        f"Run the same command again, or save {url} as {part.with_suffix('')} by hand."
+    )
     try:
         with requests.Session() as session:
             _stream(session, url, part, size, progress)
@@ -202,25 +233,41 @@ def _download(url: str, output_file: str, _pooch: object, *, part: Path, size: i
     except requests.RequestException as error:
         if part.is_file() and part.stat().st_size:
             raise DownloadError(
-                f"the connection to {host} broke off after {part.stat().st_size:,} bytes, which are kept. {rest}"
+                f"the connection to {host} broke off after {part.stat().st_size:,}"
+                f" bytes, which are kept. {rest}"
             ) from error
-        raise DownloadError(f"cannot reach {host}: no network, or it is blocked. {rest}") from error
+        raise DownloadError(
+            f"cannot reach {host}: no network, or it is blocked. {rest}"
+        ) from error
     part.replace(output_file)
     _tag(part).unlink(missing_ok=True)
 
 
-def _stream(session: requests.Session, url: str, part: Path, size: int, progress: bool) -> None:
-    """Write what the server gives to ``part``: behind what is there if the server goes on from there, else from the start."""
+def _stream(
+    session: requests.Session, url: str, part: Path, size: int, progress: bool
+) -> None:
+    """Write what the server gives to ``part``.
+
+    Behind what is there if the server goes on from there, else from the start.
+    """
     from tqdm import tqdm
 
     have = part.stat().st_size if part.is_file() and _tag(part).is_file() else 0
-    # Compressed bytes would be counted and resumed in another measure than the file's own.
+    # Compressed bytes would be counted and resumed in another measure than the file's
+    # own.
     headers = {"Accept-Encoding": "identity"}
     if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": _tag(part).read_text(encoding="utf8")}
+        headers |= {
+            "Range": f"bytes={have}-",
+            "If-Range": _tag(part).read_text(encoding="utf8"),
+        }
     with session.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
-        goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        if have and not goes_on and answer.status_code != 200:  # 416, or a range that was not asked for: begin anew
+        goes_on = answer.status_code == 206 and answer.headers.get(
+            "Content-Range", ""
+        ).startswith(f"bytes {have}-")
+        if (
+            have and not goes_on and answer.status_code != 200
+        ):  # 416, or a range that was not asked for: begin anew
             _tag(part).unlink()
             _stream(session, url, part, size, progress)
             return
@@ -229,7 +276,9 @@ def _stream(session: requests.Session, url: str, part: Path, size: int, progress
             have = 0
             _tag(part).unlink(missing_ok=True)
             tag = answer.headers.get("ETag", "")
-            if tag.startswith('"'):  # a weak one, W/"…", does not promise the same bytes
+            if tag.startswith(
+                '"'
+            ):  # a weak one, W/"…", does not promise the same bytes
                 _tag(part).write_text(tag, encoding="utf8")
         length = int(answer.headers.get("Content-Length", 0))
         bar = tqdm(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from verite.datasets.base import Card, Dataset
+from verite.dataset import Card, Dataset
 from verite.datasets.home import Reader, choose, first_of, read_table
 from verite.errors import DataError, name_some
 from verite.pairs import MISINFORMATION, TRUE, merge_groups, validate
@@ -16,7 +16,17 @@ _FILES = {
     "validation": "fakeddit/multimodal_validate.tsv",
     "test": "fakeddit/multimodal_test_public.tsv",
 }
-_COLUMNS = ("id", "clean_title", "title", "image_url", "linked_submission_id", "domain", "subreddit", "2_way_label", "6_way_label")
+_COLUMNS = (
+    "id",
+    "clean_title",
+    "title",
+    "image_url",
+    "linked_submission_id",
+    "domain",
+    "subreddit",
+    "2_way_label",
+    "6_way_label",
+)
 
 CARD = Card(
     name="fakeddit",
@@ -26,13 +36,15 @@ CARD = Card(
     citation="nakamura2020fakeddit",
     expected={"train/true": 267_601, "train/misinformation": 413_197},
     not_public=(
-        "Nothing is behind a form, but the files lie on a drive without pinned addresses: follow the download link of the repository's "
-        "README to v2.0 and take the three files of multimodal_only_samples; images lie in an archive linked beside it. "
-        "Posts that were deleted since cannot be had elsewhere."
+        "Nothing is behind a form, but the files lie on a drive without pinned"
+        " addresses: follow the download link of the repository's README to v2.0 and"
+        " take the three files of multimodal_only_samples; images lie in an archive"
+        " linked beside it. Posts that were deleted since cannot be had elsewhere."
     ),
     notes=(
-        "Labels come from the subreddit. The publisher's splits share images: the column `leaks` marks rows whose image, or whose edited "
-        "original, also stands in another split."
+        "Labels come from the subreddit. The publisher's splits share images: the"
+        " column `leaks` marks rows whose image, or whose edited original, also stands"
+        " in another split."
     ),
 )
 
@@ -44,24 +56,28 @@ def needs(caption: str = "clean_title") -> tuple[str, ...]:
 
 
 def load(caption: str = "clean_title") -> Dataset:
-    r"""Load the multimodal samples of Fakeddit with the publisher's splits (paper, section 4.1).
+    r"""Load the multimodal samples of Fakeddit with the publisher's splits (paper,
+    section 4.1).
 
-    ``2_way_label`` 1 is ``true``, 0 ``misinformation``. The columns ``6_way_label`` (0 is true), ``subreddit``
-    and ``domain`` are kept. Fields are quoted as the publisher's software wrote them, so a title may run over
-    two lines of the file. A record that does not have the header's fields is skipped, and the numbers of its
+    ``2_way_label`` 1 is ``true``, 0 ``misinformation``. The columns ``6_way_label`` (0
+    is true), ``subreddit`` and ``domain`` are kept. Fields are quoted as the
+    publisher's software wrote them, so a title may run over two lines of the file. A
+    record that does not have the header's fields is skipped, and the numbers of its
     lines stand in ``Dataset.skipped``.
 
-    A pair is named after its post; an image or a caption after the first post with that URL or text, so
-    that images which were posted again are one image. Rows that share an image, or that edit the same
-    original (``linked_submission_id``), are one group. The publisher's splits tear such groups apart; a
-    group is therefore named after its split, and the column ``leaks`` is True for each row whose group stands
-    in other splits too. Drop those rows from training where the difference matters:
+    A pair is named after its post; an image or a caption after the first post with that
+    URL or text, so that images which were posted again are one image. Rows that share
+    an image, or that edit the same original (``linked_submission_id``), are one group.
+    The publisher's splits tear such groups apart; a group is therefore named after its
+    split, and the column ``leaks`` is True for each row whose group stands in other
+    splits too. Drop those rows from training where the difference matters:
     ``pairs[(pairs["split"] == "test") | ~pairs["leaks"]]``.
 
     Parameters
     ----------
     caption
-        ``"clean_title"``, which the publisher recommends, or ``"title"`` as it was written.
+        ``"clean_title"``, which the publisher recommends, or ``"title"`` as it was
+        written.
 
     Raises
     ------
@@ -82,8 +98,8 @@ def load(caption: str = "clean_title") -> Dataset:
             if len(bad):
                 found = name_some(part.loc[bad, column].map(repr).unique())
                 raise DataError(
-                    f"{path}: expected {column} from {known[0]} to {known[-1]}, found {found} (line {name_some(bad)}). "
-                    "Use the publisher's own file."
+                    f"{path}: expected {column} from {known[0]} to {known[-1]}, found"
+                    f" {found} (line {name_some(bad)}). Use the publisher's own file."
                 )
         parts.append(part.assign(split=split))
         if malformed:
@@ -92,7 +108,9 @@ def load(caption: str = "clean_title") -> Dataset:
     table = pd.concat(parts, ignore_index=True)
     post, url, original = table["id"], table["image_url"], table["linked_submission_id"]
     image_id = first_of(post, url.where(url != "", post))
-    photo = pd.Series(merge_groups(post, image_id, original.where(original != "", post)))
+    photo = pd.Series(
+        merge_groups(post, image_id, original.where(original != "", post))
+    )
     pairs = pd.DataFrame(
         {
             "pair_id": post,
@@ -110,5 +128,7 @@ def load(caption: str = "clean_title") -> Dataset:
             "leaks": table["split"].groupby(photo).transform("nunique") > 1,
         }
     )
-    checked = validate(pairs, where="fakeddit", extra=("6_way_label", "subreddit", "domain", "leaks"))
+    checked = validate(
+        pairs, where="fakeddit", extra=("6_way_label", "subreddit", "domain", "leaks")
+    )
     return Dataset("fakeddit", checked, CARD, files=reader.digests, skipped=skipped)

@@ -1,7 +1,8 @@
 """Where the data lie, and how a loader opens them.
 
-There is one folder a data set, with the publisher's own file names inside. ``VERITE_DATA`` names the folder
-that holds these folders; where it is not set they lie in the user's cache.
+There is one folder a data set, with the publisher's own file names inside.
+``VERITE_DATA`` names the folder that holds these folders; where it is not set they lie
+in the user's cache.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import pandas as pd
 import platformdirs
 
-from verite.datasets.base import Card
+from verite.dataset import Card
 from verite.datasets.registry import FILES
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, require_file, sha256
@@ -68,7 +69,10 @@ class Reader:
             It is a folder, or empty.
         """
         if next(file.url for file in FILES[self.card.name] if file.path == name):
-            hint = f"Get it with `verite data fetch {self.card.name}`, or set VERITE_DATA to a folder that holds {name}."
+            hint = (
+                f"Get it with `verite data fetch {self.card.name}`, or set VERITE_DATA"
+                f" to a folder that holds {name}."
+            )
         else:
             hint = f"It has to be put there by hand. {self.card.not_public}"
         path = require_file(home() / name, hint)
@@ -77,17 +81,25 @@ class Reader:
 
 
 def read_table(
-    path: Path, columns: Iterable[str | tuple[str, ...]], *, delimiter: str = ",", quoted: bool = True, skip: bool = False
+    path: Path,
+    columns: Iterable[str | tuple[str, ...]],
+    *,
+    delimiter: str = ",",
+    quoted: bool = True,
+    skip: bool = False,
 ) -> tuple[pd.DataFrame, tuple[int, ...]]:
-    """Read a delimited table as text, each row under the number of the line it begins on.
+    """Read a delimited table as text, each row under the number of the line it begins
+    on.
 
-    Beyond :func:`verite.files.read_csv` it knows the line of each row, so that an error about a cell can name
-    it, and a record that does not parse takes no good line behind it along: reading goes on with the next.
+    Beyond :func:`verite.files.read_csv` it knows the line of each row, so that an error
+    about a cell can name it, and a record that does not parse takes no good line behind
+    it along: reading goes on with the next.
 
     Parameters
     ----------
     columns
-        The columns to return; a tuple gives a column's name here and then the names it has in files.
+        The columns to return; a tuple gives a column's name here and then the names it
+        has in files.
     quoted
         False where a quotation mark is a character like any other.
     skip
@@ -106,7 +118,12 @@ def read_table(
         Not UTF-8, a column is missing, no rows, or (without ``skip``) a malformed line.
     """
     lines = [line + "\n" for line in read_text(path).removesuffix("\n").split("\n")]
-    parse = functools.partial(csv.reader, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True)
+    parse = functools.partial(
+        csv.reader,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
     header = next(parse(lines[:1]), [])
     place: dict[str, int] = {}
     for column in columns:
@@ -114,8 +131,9 @@ def read_table(
         known = [other for other in others or [name] if other in header]
         if not known:
             raise DataError(
-                f"{path}: missing column {' or '.join(map(repr, others or [name]))}. Found: {name_some(map(repr, header), 20)}. "
-                "Use the publisher's own file."
+                f"{path}: missing column {' or '.join(map(repr, others or [name]))}."
+                f" Found: {name_some(map(repr, header), 20)}. Use the publisher's own"
+                " file."
             )
         place[name] = header.index(known[0])
 
@@ -140,12 +158,17 @@ def read_table(
     if malformed and not skip:
         line, found = next(iter(malformed.items()))
         raise DataError(
-            f"{path}, line {line}: expected {len(header)} fields as in the header, found {found} "
-            f"({len(malformed):,} malformed line(s)). The file was cut or edited: fetch it again."
+            f"{path}, line {line}: expected {len(header)} fields as in the header,"
+            f" found {found} ({len(malformed):,} malformed line(s)). The file was cut"
+            " or edited: fetch it again."
         )
     if not rows:
-        raise DataError(f"{path}: expected rows under the header, found none. Fetch the file again.")
-    return pd.DataFrame(rows, columns=list(place), index=pd.Index(numbers, name="line"), dtype="str"), tuple(malformed)
+        raise DataError(
+            f"{path}: expected rows under the header, found none. Fetch the file again."
+        )
+    return pd.DataFrame(
+        rows, columns=list(place), index=pd.Index(numbers, name="line"), dtype="str"
+    ), tuple(malformed)
 
 
 def read_json(path: Path, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -160,7 +183,8 @@ def read_json(path: Path, each: Callable[[dict[str, Any]], Any] | None = None) -
         return json.loads(read_text(path), object_hook=each)
     except json.JSONDecodeError as error:
         raise DataError(
-            f"{path}, line {error.lineno}: expected JSON, found {error}. The file was cut or edited: fetch it again."
+            f"{path}, line {error.lineno}: expected JSON, found {error}. The file was"
+            " cut or edited: fetch it again."
         ) from error
 
 
@@ -175,11 +199,15 @@ def choose(option: str, value: object, known: Iterable[str]) -> None:
     """
     listed = list(known)
     if value not in listed:
-        raise ParameterError(f"{option}: expected {' or '.join(listed)}, found {value!r}.")
+        raise ParameterError(
+            f"{option}: expected {' or '.join(listed)}, found {value!r}."
+        )
 
 
 def first_of(names: pd.Series, values: pd.Series) -> pd.Series:
-    """Name each row after the first row that holds the same value: one id a distinct caption or image.
+    """Name each row after the first row that holds the same value.
+
+    One id a distinct caption or image.
 
     >>> first_of(pd.Series(["t0", "t1", "t2"]), pd.Series(["A boat.", "A dog.", "A boat."])).tolist()
     ['t0', 't1', 't0']

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from verite.datasets.base import Card, Dataset
+from verite.dataset import Card, Dataset
 
 __all__ = ["card", "load", "needs"]
 
 
-def needs(events: int = 200, seed: int = 0, preset: str = "verite", **options: Any) -> tuple[str, ...]:
+def needs(
+    events: int = 200, seed: int = 0, preset: str = "verite", **options: Any
+) -> tuple[str, ...]:
     """No file is read, whatever the options."""
     return ()
 
@@ -35,4 +37,11 @@ def load(
     """
     from verite.newsroom import make
 
-    return make(events=events, seed=seed, preset=preset, image_dir=image_dir, encoder=encoder, **knobs)
+    return make(
+        events=events,
+        seed=seed,
+        preset=preset,
+        image_dir=image_dir,
+        encoder=encoder,
+        **knobs,
+    )

@@ -1,7 +1,8 @@
 """Every file of every data set: where it lies, where it comes from and what it must be.
 
-URLs carry a commit, so what they give cannot change; where the publisher's own bytes were at hand their
-SHA-256 is pinned too. A file without a URL is one that its publisher gives on request, or that a user makes.
+URLs carry a commit, so what they give cannot change; where the publisher's own bytes
+were at hand their SHA-256 is pinned too. A file without a URL is one that its publisher
+gives on request, or that a user makes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class DataFile:
     url: str = ""
     """Empty where the file cannot be fetched."""
     sha256: str = ""
-    """Empty where the publisher's bytes are not known; the commit in the URL pins them then."""
+    """Empty where the publisher's bytes are not known.
+
+    The commit in the URL pins them then.
+    """
     size: int = 0
     """Bytes; 0 where not known."""
 
@@ -138,7 +142,11 @@ FILES: Mapping[str, tuple[DataFile, ...]] = {
     "visualnews": (_VISUALNEWS,),
     "newsclippings": (
         _VISUALNEWS,
-        *(DataFile(f"newsclippings/data/{subset}/{part}.json") for subset in NEWSCLIPPINGS for part in ("train", "val", "test")),
+        *(
+            DataFile(f"newsclippings/data/{subset}/{part}.json")
+            for subset in NEWSCLIPPINGS
+            for part in ("train", "val", "test")
+        ),
         DataFile("newsclippings/context_newsclippings_test.json"),
     ),
     "meir": (
@@ -150,7 +158,14 @@ FILES: Mapping[str, tuple[DataFile, ...]] = {
         DataFile("meir/manipulated_test_id.txt", f"{_MEIR}/manipulated_test_id.txt"),
     ),
     "averitec": (DataFile("averitec/dev.json"),),
-    "averimatec": (DataFile("averimatec/train.json"), DataFile("averimatec/val.json"), DataFile("averimatec/test.json")),
+    "averimatec": (
+        DataFile("averimatec/train.json"),
+        DataFile("averimatec/val.json"),
+        DataFile("averimatec/test.json"),
+    ),
 }
-"""By the name to fetch them under. ``verite-evidence``, ``averitec`` and ``averimatec`` hold no pairs: :mod:`verite.datasets.evidence` and
-:func:`verite.averimatec.read_claims` read them."""
+"""By the name to fetch them under.
+
+``verite-evidence``, ``averitec`` and ``averimatec`` hold no pairs:
+:mod:`verite.datasets.evidence` and
+:func:`averimatec.read_claims` read them."""

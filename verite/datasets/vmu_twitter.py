@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from verite.datasets.base import Card, Dataset
+from verite.dataset import Card, Dataset
 from verite.datasets.home import Reader, choose, first_of, read_table
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text
@@ -17,7 +17,10 @@ __all__ = ["CARD", "load", "needs", "renaming"]
 
 _DEVELOPMENT = "vmu-twitter/mediaeval2016/devset/posts.txt"
 _TEST = "vmu-twitter/mediaeval2016/testset/posts_groundtruth.txt"
-_OLDER = ("vmu-twitter/mediaeval2015/devset/tweets.txt", "vmu-twitter/mediaeval2015/testset/tweets.txt")
+_OLDER = (
+    "vmu-twitter/mediaeval2015/devset/tweets.txt",
+    "vmu-twitter/mediaeval2015/testset/tweets.txt",
+)
 _IMAGES = "vmu-twitter/images_available.txt"
 
 _COLUMNS = (
@@ -34,19 +37,30 @@ CARD = Card(
     source="https://github.com/MKLab-ITI/image-verification-corpus",
     licence="Apache-2.0 (repository); posts are subject to the platform's terms",
     citation="boididou2018detection",
-    expected={"train/true": 7_292, "train/misinformation": 9_148, "test/true": 467, "test/misinformation": 623},
+    expected={
+        "train/true": 7_292,
+        "train/misinformation": 9_148,
+        "test/true": 467,
+        "test/misinformation": 623,
+    },
     not_public=(
-        "The images as files: set_images.txt in the repository links to them and many links are dead; ask the authors of the corpus. "
-        "For with_images='available', write the file names of the images that you have into images_available.txt, one a line."
+        "The images as files: set_images.txt in the repository links to them and many"
+        " links are dead; ask the authors of the corpus. For with_images='available',"
+        " write the file names of the images that you have into images_available.txt,"
+        " one a line."
     ),
     notes=(
-        "The counts that the paper prints cannot be had from the public files. Without humour, the posts of 2015 (both sets) are exactly "
-        "those of the 2016 development set, but many images have another name there: a union that does not know it holds posts twice."
+        "The counts that the paper prints cannot be had from the public files. Without"
+        " humour, the posts of 2015 (both sets) are exactly those of the 2016"
+        " development set, but many images have another name there: a union that does"
+        " not know it holds posts twice."
     ),
 )
 
 
-def needs(with_images: str = "all", protocol: str = "corrected", seed: int = 0) -> tuple[str, ...]:
+def needs(
+    with_images: str = "all", protocol: str = "corrected", seed: int = 0
+) -> tuple[str, ...]:
     """Files that :func:`load` reads with these options, below the data folder.
 
     >>> len(needs()), len(needs(with_images="available"))
@@ -56,28 +70,39 @@ def needs(with_images: str = "all", protocol: str = "corrected", seed: int = 0) 
     choose("protocol", protocol, ("comparable", "corrected"))
     if seed < 0:
         raise ParameterError(f"seed: expected 0 or more, found {seed}.")
-    return (_DEVELOPMENT, _TEST, *_OLDER, *([_IMAGES] if with_images == "available" else []))
+    return (
+        _DEVELOPMENT,
+        _TEST,
+        *_OLDER,
+        *([_IMAGES] if with_images == "available" else []),
+    )
 
 
-def load(with_images: str = "all", protocol: str = "corrected", seed: int = 0) -> Dataset:
-    """Load VMU-Twitter: one row for each post and image, humour dropped (paper, section 4.2).
+def load(
+    with_images: str = "all", protocol: str = "corrected", seed: int = 0
+) -> Dataset:
+    """Load VMU-Twitter: one row for each post and image, humour dropped (paper, section
+    4.2).
 
-    The test set of 2016 is the test set; everything else is development. A post that stands in both editions
-    is taken from 2016 (one post has two images with opposite labels in 2015, and 2016 kept one of them);
-    images of posts that only 2015 has get their name of 2016 through :func:`renaming`. The group is the
-    image. ``post_id`` and ``edition`` are kept as columns. A caption is named after the first post with
+    The test set of 2016 is the test set; everything else is development. A post that
+    stands in both editions is taken from 2016 (one post has two images with opposite
+    labels in 2015, and 2016 kept one of them); images of posts that only 2015 has get
+    their name of 2016 through :func:`renaming`. The group is the image. ``post_id`` and
+    ``edition`` are kept as columns. A caption is named after the first post with
     exactly its text. Without ``with_images="available"`` no ``image_path`` is known.
 
     Parameters
     ----------
     with_images
-        ``"all"``, or ``"available"``: only pairs whose image is in ``images_available.txt``.
+        ``"all"``, or ``"available"``: only pairs whose image is in
+        ``images_available.txt``.
     protocol
-        ``"comparable"``: splits ``train`` and ``test``, models are selected on the test set, as earlier work
-        did. ``"corrected"``: images with a tenth of the development rows of each class are held out for
-        validation. The paper's corrected protocol draws that tenth too; drawn by group, no image stands on
-        two sides. Images are taken in random order as long as they fit into the tenth, so the few images
-        that alone fill more than that stay in training.
+        ``"comparable"``: splits ``train`` and ``test``, models are selected on the test
+        set, as earlier work did. ``"corrected"``: images with a tenth of the
+        development rows of each class are held out for validation. The paper's
+        corrected protocol draws that tenth too; drawn by group, no image stands on two
+        sides. Images are taken in random order as long as they fit into the tenth, so
+        the few images that alone fill more than that stay in training.
     seed
         Draws the validation images.
 
@@ -97,16 +122,29 @@ def load(with_images: str = "all", protocol: str = "corrected", seed: int = 0) -
     names = renaming(old, new)
     only_old = old[~old["post_id"].isin(new["post_id"])]
     only_old = only_old.assign(image_id=only_old["image_id"].replace(names))
-    table = pd.concat([new.assign(split="train"), only_old.assign(split="train"), test.assign(split="test")])
+    table = pd.concat(
+        [
+            new.assign(split="train"),
+            only_old.assign(split="train"),
+            test.assign(split="test"),
+        ]
+    )
     table = table.drop_duplicates(["post_id", "image_id"], ignore_index=True)
 
     table["image_path"] = ""
     if with_images == "available":
-        listed = [line.strip() for line in read_text(reader.path(_IMAGES)).splitlines() if line.strip()]
+        listed = [
+            line.strip()
+            for line in read_text(reader.path(_IMAGES)).splitlines()
+            if line.strip()
+        ]
         files = {PurePosixPath(name).stem: name for name in listed}
         table = table[table["image_id"].isin(files)].reset_index(drop=True)
         if table.empty:
-            raise DataError(f"{reader.path(_IMAGES)}: none of its {len(listed):,} file names is an image of a post.")
+            raise DataError(
+                f"{reader.path(_IMAGES)}: none of its {len(listed):,} file names is an"
+                " image of a post."
+            )
         table["image_path"] = table["image_id"].map(files)
     if protocol == "corrected":
         table.loc[_held_out(table, seed), "split"] = "validation"
@@ -116,11 +154,18 @@ def load(with_images: str = "all", protocol: str = "corrected", seed: int = 0) -
     table["group"] = table["image_id"]
     table["dataset"] = "vmu-twitter"
     pairs = validate(table, where="vmu-twitter", extra=("post_id", "edition"))
-    return Dataset("vmu-twitter", pairs, CARD, validation="test" if protocol == "comparable" else "validation", files=reader.digests)
+    return Dataset(
+        "vmu-twitter",
+        pairs,
+        CARD,
+        validation="test" if protocol == "comparable" else "validation",
+        files=reader.digests,
+    )
 
 
 def renaming(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
-    """Names that images of one edition have in another, learnt from posts with one image in both.
+    """Names that images of one edition have in another, learnt from posts with one
+    image in both.
 
     Raises
     ------
@@ -132,11 +177,17 @@ def renaming(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
     >>> renaming(old, new)
     {'sandyA_fake_46': 'sandy_fake_60'}
     """
-    both = [table.drop_duplicates("post_id", keep=False).set_index("post_id")["image_id"] for table in (old, new)]
+    both = [
+        table.drop_duplicates("post_id", keep=False).set_index("post_id")["image_id"]
+        for table in (old, new)
+    ]
     links = pd.concat(both, axis=1, join="inner", keys=["old", "new"]).drop_duplicates()
     twice = links.loc[links["old"].duplicated(keep=False), "old"].unique()
     if len(twice):
-        raise DataError(f"vmu-twitter: posts give the image {name_some(twice)} of 2015 several names in 2016. Fetch the files again.")
+        raise DataError(
+            f"vmu-twitter: posts give the image {name_some(twice)} of 2015 several"
+            " names in 2016. Fetch the files again."
+        )
     return dict(zip(links["old"], links["new"], strict=True))
 
 
@@ -145,14 +196,24 @@ def _read(reader: Reader, name: str) -> pd.DataFrame:
     table, _ = read_table(path, _COLUMNS, delimiter="\t", quoted=False)
     unknown = table.index[~table["label"].isin({*_LABELS, "humor"})]
     if len(unknown):
-        found = name_some(f"line {line}: {label!r}" for line, label in table["label"][unknown].items())
-        raise DataError(f"{path}: unknown label ({found}). Known: fake, real, humor, in lower case.")
+        found = name_some(
+            f"line {line}: {label!r}" for line, label in table["label"][unknown].items()
+        )
+        raise DataError(
+            f"{path}: unknown label ({found}). Known: fake, real, humor, in lower case."
+        )
     table = table[table["label"] != "humor"]
     table = table.assign(
         label=table["label"].map(_LABELS),
         # A post without any image keeps a row, which validate() then reports.
-        image_id=table["image_id"].map(lambda cell: [part.strip() for part in cell.split(",") if part.strip()] or [""]),
-        edition=next(part for part in PurePosixPath(name).parts if part.startswith("mediaeval")).removeprefix("mediaeval"),
+        image_id=table["image_id"].map(
+            lambda cell: (
+                [part.strip() for part in cell.split(",") if part.strip()] or [""]
+            )
+        ),
+        edition=next(
+            part for part in PurePosixPath(name).parts if part.startswith("mediaeval")
+        ).removeprefix("mediaeval"),
     )
     return table.explode("image_id").drop_duplicates(["post_id", "image_id"])
 
@@ -160,8 +221,8 @@ def _read(reader: Reader, name: str) -> pd.DataFrame:
 def _held_out(table: pd.DataFrame, seed: int) -> pd.Series:
     """Mark the development rows whose image is held out.
 
-    ``grouped_split`` fills folds with the largest groups first. Here one image fills a tenth of the rows
-    alone, and the folds would hardly depend on the seed.
+    ``grouped_split`` fills folds with the largest groups first. Here one image fills a
+    tenth of the rows alone, and the folds would hardly depend on the seed.
     """
     rng = np.random.default_rng(seed)
     development = table[table["split"] == "train"]

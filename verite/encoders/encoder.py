@@ -1,4 +1,7 @@
-"""A CLIP that encodes tables: each distinct image and caption once, in batches, resumable, with a ledger."""
+"""A CLIP that encodes tables.
+
+Each distinct image and caption once, in batches, resumable, with a ledger.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,9 @@ class Encoded:
     embeddings
         One float32 vector an id that could be encoded, in the order given.
     ledger
-        One row an id that could not be encoded or was changed on the way, in the order given. Columns: ``id``;
-        ``source``, the path or the caption; ``status``, ``failed`` (it has no vector) or ``handled``; ``what``.
+        One row an id that could not be encoded or was changed on the way, in the order
+        given. Columns: ``id``; ``source``, the path or the caption; ``status``,
+        ``failed`` (it has no vector) or ``handled``; ``what``.
     """
 
     embeddings: Embeddings
@@ -53,15 +57,18 @@ class Encoded:
 
 
 class Encoder:
-    """An image and a text tower with one space, and what prepares images and captions for them. Get one by :meth:`load`.
+    """An image and a text tower with one space, and what prepares images and captions
+    for them. Get one by :meth:`load`.
 
     Attributes
     ----------
     identity
-        Architecture, weights and the first twelve digits of the weights' digest, such as
-        ``"ViT-B-32/openai@3f2a9c01d7e4"``. Embeddings carry it, and those of different encoders do not mix.
+        Architecture, weights and the first twelve digits of the weights' digest, such
+        as ``"ViT-B-32/openai@3f2a9c01d7e4"``. Embeddings carry it, and those of
+        different encoders do not mix.
     digest
-        SHA-256 of the weights; a downloaded and a local copy of the same weights have the same.
+        SHA-256 of the weights; a downloaded and a local copy of the same weights have
+        the same.
     """
 
     def __init__(self, loaded: Loaded, device: torch.device) -> None:
@@ -76,21 +83,30 @@ class Encoder:
         return f"Encoder({self.identity}, {self.device})"
 
     @classmethod
-    def load(cls, name: str, pretrained: str | os.PathLike[str] | None = None, *, device: str = "auto") -> Encoder:
+    def load(
+        cls,
+        name: str,
+        pretrained: str | os.PathLike[str] | None = None,
+        *,
+        device: str = "auto",
+    ) -> Encoder:
         """Load a CLIP.
 
         Parameters
         ----------
         name
-            An architecture of open_clip's, such as ``"ViT-L-14"``; the path of a model configuration (.json) of one's
-            own; or ``"newsroom"``, the small CLIP that is trained on the newsroom at first use.
+            An architecture of open_clip's, such as ``"ViT-L-14"``; the path of a model
+            configuration (.json) of one's own; or ``"newsroom"``, the small CLIP that
+            is trained on the newsroom at first use.
         pretrained
-            A tag of open_clip's, such as ``"openai"``; the path of a checkpoint (.safetensors; .pt, .pth and .bin are
-            read as plain tensors, never as pickled objects); or ``"random"``, weights drawn from a fixed seed. For
-            OpenAI's weights from a file, name the architecture with ``-quickgelu`` at its end: the file does not say
-            which activation they need.
+            A tag of open_clip's, such as ``"openai"``; the path of a checkpoint
+            (.safetensors; .pt, .pth and .bin are read as plain tensors, never as
+            pickled objects); or ``"random"``, weights drawn from a fixed seed. For
+            OpenAI's weights from a file, name the architecture with ``-quickgelu`` at
+            its end: the file does not say which activation they need.
         device
-            ``"cpu"``, ``"cuda"``, ``"mps"``, ...; ``"auto"`` takes a GPU where there is one.
+            ``"cpu"``, ``"cuda"``, ``"mps"``, ...; ``"auto"`` takes a GPU where there is
+            one.
 
         Raises
         ------
@@ -105,11 +121,17 @@ class Encoder:
 
     @cached_property
     def about(self) -> dict[str, str]:
-        """What embeddings say of their encoder, beside whether they are normalised and in which precision."""
+        """What embeddings say of their encoder, beside whether they are normalised and
+        in which precision.
+        """
         import open_clip
         import torch
 
-        shown = {key: value for key, value in self.model.visual.preprocess_cfg.items() if key != "fill_color"}
+        shown = {
+            key: value
+            for key, value in self.model.visual.preprocess_cfg.items()
+            if key != "fill_color"
+        }
         return {
             "name": self.name,
             "tag": self.tag,
@@ -136,17 +158,21 @@ class Encoder:
         Parameters
         ----------
         sources
-            By id: a path or a Pillow image. One path, or one object, under several ids is encoded once.
+            By id: a path or a Pillow image. One path, or one object, under several ids
+            is encoded once.
         normalise
-            Whether vectors get length 1. There is no default: one release of VERITE's vectors is, the other is not.
+            Whether vectors get length 1. There is no default: one release of VERITE's
+            vectors is, the other is not.
         batch_size
             Pictures that go through the model together.
         autocast
-            Compute in bfloat16 where that is faster: on GPUs, and on processors with matrix units (AMX). Others stay with
-            float32, which they multiply as fast or faster. Cosines with the float32 vectors stay above .999;
+            Compute in bfloat16 where that is faster: on GPUs, and on processors with
+            matrix units (AMX). Others stay with float32, which they multiply as fast or
+            faster. Cosines with the float32 vectors stay above .999;
             ``about["precision"]`` says which it was.
         directory
-            Where finished shards are kept and looked for: a run that was stopped goes on there. None keeps none.
+            Where finished shards are kept and looked for: a run that was stopped goes
+            on there. None keeps none.
         shard_size
             Pictures a shard.
         threads
@@ -157,21 +183,39 @@ class Encoder:
         Raises
         ------
         DataError
-            There is no picture, or none of them can be encoded; the message says why the first ones cannot.
+            There is no picture, or none of them can be encoded; the message says why
+            the first ones cannot.
         ParameterError
             ``batch_size`` or ``shard_size`` is less than 1.
         """
         _require_positive(batch_size=batch_size, shard_size=shard_size)
         keys = {id_: _image_key(source) for id_, source in sources.items()}
-        items = {id_: source if isinstance(source, Image.Image) else _Path(os.fspath(source)) for id_, source in sources.items()}
+        items = {
+            id_: source if isinstance(source, Image.Image) else _Path(os.fspath(source))
+            for id_, source in sources.items()
+        }
         count = threads or min(8, core_count())
 
         def work(part: dict[str, Any], advance: Advance) -> Shard[Any]:
-            return self._image_shard(part, advance, normalise, batch_size, autocast, count)
+            return self._image_shard(
+                part, advance, normalise, batch_size, autocast, count
+            )
 
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module=r"PIL\.")  # what they warn of is in the ledger
-            return self._encode(items, keys, work, normalise, autocast, directory, shard_size, progress, "image")
+            warnings.filterwarnings(
+                "ignore", module=r"PIL\."
+            )  # what they warn of is in the ledger
+            return self._encode(
+                items,
+                keys,
+                work,
+                normalise,
+                autocast,
+                directory,
+                shard_size,
+                progress,
+                "image",
+            )
 
     def encode_texts(
         self,
@@ -186,8 +230,9 @@ class Encoder:
     ) -> Encoded:
         """Encode captions; parameters and errors are those of :meth:`encode_images`.
 
-        Each distinct caption is encoded once. One that does not fit the model's context (77 tokens in most) is
-        truncated by tokens, and the ledger says so; an empty one fails, for a pair must have a caption.
+        Each distinct caption is encoded once. One that does not fit the model's context
+        (77 tokens in most) is truncated by tokens, and the ledger says so; an empty one
+        fails, for a pair must have a caption.
         """
         _require_positive(batch_size=batch_size, shard_size=shard_size)
 
@@ -195,7 +240,17 @@ class Encoder:
             return self._text_shard(part, advance, normalise, batch_size, autocast)
 
         keys = {id_: repr(text) for id_, text in texts.items()}
-        return self._encode(dict(texts), keys, work, normalise, autocast, directory, shard_size, progress, "caption")
+        return self._encode(
+            dict(texts),
+            keys,
+            work,
+            normalise,
+            autocast,
+            directory,
+            shard_size,
+            progress,
+            "caption",
+        )
 
     def _encode(
         self,
@@ -229,31 +284,58 @@ class Encoder:
         )
         origin = {id_: first[keys[id_]] for id_ in items}
         ledger = pd.DataFrame(
-            [(id_, _shown(items[id_]), *notes[origin[id_]]) for id_ in items if origin[id_] in notes],
+            [
+                (id_, _shown(items[id_]), *notes[origin[id_]])
+                for id_ in items
+                if origin[id_] in notes
+            ],
             columns=["id", "source", "status", "what"],
             dtype="str",
         )
         kept = [id_ for id_ in items if origin[id_] in vectors]
         if not kept:
-            raise DataError(f"none of {len(items):,} {what}(s) could be encoded: {name_some(ledger['what'].unique(), 3)}")
+            raise DataError(
+                f"none of {len(items):,} {what}(s) could be encoded:"
+                f" {name_some(ledger['what'].unique(), 3)}"
+            )
         matrix = np.stack([vectors[origin[id_]] for id_ in kept])
-        return Encoded(Embeddings(kept, matrix, encoder=self.identity, where=f"{what}s", about=about), ledger)
+        return Encoded(
+            Embeddings(
+                kept, matrix, encoder=self.identity, where=f"{what}s", about=about
+            ),
+            ledger,
+        )
 
-    # --- images ---------------------------------------------------------------------------------------
+    # --- images
+    # ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _steps(self) -> tuple[Callable[[Image.Image], Image.Image], np.ndarray, np.ndarray]:
-        """Resizing and cropping, for one picture in any thread; and mean and deviation, for a batch."""
+    def _steps(
+        self,
+    ) -> tuple[Callable[[Image.Image], Image.Image], np.ndarray, np.ndarray]:
+        """Resizing and cropping, for one picture in any thread.
+
+        And mean and deviation, for a batch.
+        """
         from open_clip.transform import PreprocessCfg, image_transform_v2
         from torchvision.transforms import Compose, Normalize  # type: ignore[import-untyped]
 
-        steps = image_transform_v2(PreprocessCfg(**self.model.visual.preprocess_cfg), is_train=False).transforms
+        steps = image_transform_v2(
+            PreprocessCfg(**self.model.visual.preprocess_cfg), is_train=False
+        ).transforms
         last = steps[-1]
         assert isinstance(last, Normalize)  # noqa: S101  # as in every transform of open_clip's for inference
-        return Compose(steps[:-2]), np.asarray(last.mean, dtype=np.float32), np.asarray(last.std, dtype=np.float32)
+        return (
+            Compose(steps[:-2]),
+            np.asarray(last.mean, dtype=np.float32),
+            np.asarray(last.std, dtype=np.float32),
+        )
 
     def _prepare(self, source: Source) -> tuple[np.ndarray | None, str]:
-        """Pixels of one picture at the model's size, or why there are none. This runs in threads, so it leaves torch alone."""
+        """Pixels of one picture at the model's size, or why there are none.
+
+        This runs in threads, so it leaves torch alone.
+        """
         try:
             picture, note = decode(source)
             return np.asarray(self._steps[0](picture)), note
@@ -263,25 +345,47 @@ class Encoder:
             return None, f"{_shown(source)}: too large for this machine's memory."
 
     def _image_shard(
-        self, part: dict[str, Any], advance: Advance, normalise: bool, batch_size: int, autocast: bool, threads: int
+        self,
+        part: dict[str, Any],
+        advance: Advance,
+        normalise: bool,
+        batch_size: int,
+        autocast: bool,
+        threads: int,
     ) -> Shard[Any]:
         import torch
 
         _, mean, deviation = self._steps
-        centre, scale = (torch.from_numpy(one).view(1, 3, 1, 1).to(self.device) for one in (mean, deviation))
+        centre, scale = (
+            torch.from_numpy(one).view(1, 3, 1, 1).to(self.device)
+            for one in (mean, deviation)
+        )
         ids: list[str] = []
         rows: list[np.ndarray] = []
         ledger: Ledger = {}
         waiting: list[np.ndarray] = []
 
         def flush() -> None:
-            pixels = torch.from_numpy(np.stack(waiting)).to(self.device).permute(0, 3, 1, 2).contiguous()
+            pixels = (
+                torch.from_numpy(np.stack(waiting))
+                .to(self.device)
+                .permute(0, 3, 1, 2)
+                .contiguous()
+            )
             batch = (pixels.float().div(255) - centre) / scale
-            rows.append(self._run(lambda model, dtype: model.encode_image(batch.to(dtype)), normalise, autocast))
+            rows.append(
+                self._run(
+                    lambda model, dtype: model.encode_image(batch.to(dtype)),
+                    normalise,
+                    autocast,
+                )
+            )
             waiting.clear()
 
         with torch.inference_mode():
-            for id_, (pixels, what) in _ahead(self._prepare, part, threads, 2 * batch_size):
+            for id_, (pixels, what) in _ahead(
+                self._prepare, part, threads, 2 * batch_size
+            ):
                 if what:
                     ledger[id_] = ("failed" if pixels is None else "handled", what)
                 if pixels is not None:
@@ -292,24 +396,47 @@ class Encoder:
                 advance(1)
             if waiting:
                 flush()
-        return Shard(ids, np.concatenate(rows) if rows else np.empty((0, 0), dtype=np.float32), ledger)
+        return Shard(
+            ids,
+            np.concatenate(rows) if rows else np.empty((0, 0), dtype=np.float32),
+            ledger,
+        )
 
-    # --- captions -------------------------------------------------------------------------------------
+    # --- captions
+    # -------------------------------------------------------------------------------------
 
-    def _text_shard(self, part: dict[str, str], advance: Advance, normalise: bool, batch_size: int, autocast: bool) -> Shard[str]:
+    def _text_shard(
+        self,
+        part: dict[str, str],
+        advance: Advance,
+        normalise: bool,
+        batch_size: int,
+        autocast: bool,
+    ) -> Shard[str]:
         import torch
 
-        ledger: Ledger = {id_: ("failed", why) for id_, text in part.items() if (why := _unusable(text))}
+        ledger: Ledger = {
+            id_: ("failed", why)
+            for id_, text in part.items()
+            if (why := _unusable(text))
+        }
         ids = [id_ for id_ in part if id_ not in ledger]
         advance(len(ledger))
         if not ids:
             return Shard([], np.empty((0, 0), dtype=np.float32), ledger)
         tokens, truncated = tokenize(self.tokenizer, [part[id_] for id_ in ids])
         ledger.update(
-            {ids[at]: ("handled", f"truncated to {tokens.shape[1]} tokens") for at in torch.nonzero(truncated).flatten().tolist()}
+            {
+                ids[at]: ("handled", f"truncated to {tokens.shape[1]} tokens")
+                for at in torch.nonzero(truncated).flatten().tolist()
+            }
         )
         short = can_cut(self.model)
-        ends = end_positions(self.model, tokens) if short else torch.zeros(len(tokens), dtype=torch.long)
+        ends = (
+            end_positions(self.model, tokens)
+            if short
+            else torch.zeros(len(tokens), dtype=torch.long)
+        )
         order = torch.argsort(ends, stable=True)
         rows: list[np.ndarray] = []
         with torch.inference_mode():
@@ -317,7 +444,12 @@ class Encoder:
                 length = int(ends[batch].max()) + 1 if short else tokens.shape[1]
                 taken = tokens[batch, :length].to(self.device)
 
-                def encode(model: Any, _: torch.dtype, taken: torch.Tensor = taken, length: int = length) -> torch.Tensor:
+                def encode(
+                    model: Any,
+                    _: torch.dtype,
+                    taken: torch.Tensor = taken,
+                    length: int = length,
+                ) -> torch.Tensor:
                     with cut(model, length) if short else contextlib.nullcontext():
                         encoded: torch.Tensor = model.encode_text(taken)
                     return encoded
@@ -326,23 +458,35 @@ class Encoder:
                 advance(len(batch))
         return Shard(ids, np.concatenate(rows)[torch.argsort(order).numpy()], ledger)
 
-    # --- precision ------------------------------------------------------------------------------------
+    # --- precision
+    # ------------------------------------------------------------------------------------
 
     def _precision(self, autocast: bool) -> torch.dtype:
         import torch
 
-        if not autocast or (self.device.type == "cpu" and not torch.cpu.get_capabilities().get("amx_bf16")):
+        if not autocast or (
+            self.device.type == "cpu"
+            and not torch.cpu.get_capabilities().get("amx_bf16")
+        ):
             return torch.float32
         return torch.bfloat16
 
     @cached_property
     def _half(self) -> Any:
-        """The model in bfloat16, for processors: torch.autocast would convert all weights anew in each batch."""
+        """The model in bfloat16, for processors.
+
+        Torch.autocast would convert all weights anew in each batch.
+        """
         import torch
 
         return copy.deepcopy(self.model).to(torch.bfloat16)
 
-    def _run(self, encode: Callable[[Any, torch.dtype], torch.Tensor], normalise: bool, autocast: bool) -> np.ndarray:
+    def _run(
+        self,
+        encode: Callable[[Any, torch.dtype], torch.Tensor],
+        normalise: bool,
+        autocast: bool,
+    ) -> np.ndarray:
         import torch
 
         precision = self._precision(autocast)
@@ -360,7 +504,10 @@ class Encoder:
 
 
 class _Path(os.PathLike[str]):
-    """A path as it was given: ``pathlib`` would tidy up a URL, and then it is none any more."""
+    """A path as it was given.
+
+    ``pathlib`` would tidy up a URL, and then it is none any more.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -369,7 +516,9 @@ class _Path(os.PathLike[str]):
         return self.text
 
 
-def _ahead(work: Callable[[T], Any], items: Mapping[str, T], threads: int, ahead: int) -> Iterator[tuple[str, Any]]:
+def _ahead(
+    work: Callable[[T], Any], items: Mapping[str, T], threads: int, ahead: int
+) -> Iterator[tuple[str, Any]]:
     """Results in order, worked out in threads; at most ``ahead`` of them wait."""
     waiting: deque[tuple[str, Future[Any]]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="decode") as pool:
@@ -394,14 +543,20 @@ def _require_positive(**counts: int) -> None:
 
 
 def _image_key(source: Source) -> Hashable:
-    return id(source) if isinstance(source, Image.Image) else os.path.abspath(os.fspath(source))
+    return (
+        id(source)
+        if isinstance(source, Image.Image)
+        else os.path.abspath(os.fspath(source))
+    )
 
 
 def _shown(item: object) -> str:
     if isinstance(item, Image.Image):
         return f"{item.mode} image of {item.width} × {item.height}"
     text = os.fspath(item) if isinstance(item, os.PathLike) else str(item)
-    return text.encode("utf8", "backslashreplace").decode("utf8")  # half a character can neither be written nor, with pyarrow, be held
+    return text.encode("utf8", "backslashreplace").decode(
+        "utf8"
+    )  # half a character can neither be written nor, with pyarrow, be held
 
 
 def _unusable(text: object) -> str:
@@ -420,10 +575,19 @@ def _device(name: str) -> torch.device:
     import torch
 
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        name = (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ParameterError(f"device: {name!r} cannot be used here ({str(error).splitlines()[0]}). cpu always can.") from error
+        raise ParameterError(
+            f"device: {name!r} cannot be used here ({str(error).splitlines()[0]}). cpu"
+            " always can."
+        ) from error
     return device

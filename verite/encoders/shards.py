@@ -1,4 +1,6 @@
-"""Encoding in shards: each is one file that is there whole or not at all, so that long work can stop anywhere."""
+"""Encoding in shards: each is one file that is there whole or not at all, so that long
+work can stop anywhere.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shard(Generic[T]):
-    """What became of some items: vectors, float32 of shape ``(len(ids), dimensions)``, and a ledger."""
+    """What became of some items.
+
+    Vectors, float32 of shape ``(len(ids), dimensions)``, and a ledger.
+    """
 
     ids: list[str]
     vectors: np.ndarray
@@ -46,18 +51,22 @@ def run_shards(
     about: Mapping[str, str],
     progress: str,
 ) -> tuple[dict[str, np.ndarray], Ledger]:
-    """Encode items a shard at a time; shards that lie whole in ``directory`` are read instead.
+    """Encode items a shard at a time.
+
+    Shards that lie whole in ``directory`` are read instead.
 
     Parameters
     ----------
     work
-        Encodes one shard; it calls its second argument with how many items it has just done.
+        Encodes one shard; it calls its second argument with how many items it has just
+        done.
     size
         Items a shard.
     directory
         Where shards are kept; None keeps none.
     encoder, about
-        What the vectors depend on beside the items: they stand in each file and, with the items, name it.
+        What the vectors depend on beside the items: they stand in each file and, with
+        the items, name it.
     progress
         What the progress bar is called; empty shows none.
 
@@ -76,9 +85,16 @@ def run_shards(
         for part in _parts(items, size):
             place = None
             if directory is not None:
-                key = content_key(encoder, dict(about), list(part), [fingerprint(item) for item in part.values()])
+                key = content_key(
+                    encoder,
+                    dict(about),
+                    list(part),
+                    [fingerprint(item) for item in part.values()],
+                )
                 place = Path(directory) / f"{key}.safetensors"
-            shard: Shard[T] | None = None if place is None else _read(place, list(part), encoder)
+            shard: Shard[T] | None = (
+                None if place is None else _read(place, list(part), encoder)
+            )
             if shard is not None:
                 bar.update(len(part))
             else:
@@ -91,7 +107,9 @@ def run_shards(
 
 
 def fingerprint(item: object) -> Any:
-    """Give what tells an item from another one: a text itself, a file's path, size and time, an image's pixels.
+    """Give what tells an item from another one.
+
+    A text itself, a file's path, size and time, an image's pixels.
 
     >>> fingerprint("A boat.")
     'A boat.'
@@ -101,7 +119,13 @@ def fingerprint(item: object) -> Any:
             pixels = hashlib.sha256(item.tobytes()).hexdigest()
         except Exception as error:  # as in decoding: a damaged file behind an image that is not loaded yet
             return [item.mode, item.size, f"broken: {error}"]
-        return [item.mode, item.size, pixels, item.getpalette() if item.mode == "P" else None, repr(item.info.get("transparency"))]
+        return [
+            item.mode,
+            item.size,
+            pixels,
+            item.getpalette() if item.mode == "P" else None,
+            repr(item.info.get("transparency")),
+        ]
     if isinstance(item, os.PathLike):
         try:
             found = os.stat(item)
@@ -117,12 +141,19 @@ def _parts(items: Mapping[str, T], size: int) -> Iterator[dict[str, T]]:
         yield part
 
 
-def _write(place: Path, shard: Shard[T], encoder: str, about: Mapping[str, str]) -> None:
+def _write(
+    place: Path, shard: Shard[T], encoder: str, about: Mapping[str, str]
+) -> None:
     if not shard.ids:  # a file of embeddings holds at least one
         write_json(place.with_suffix(".json"), {"ledger": shard.ledger})
         return
-    kept = {"ledger": json.dumps(shard.ledger, ensure_ascii=False), "sha256": hashlib.sha256(shard.vectors.data).hexdigest()}
-    Embeddings(shard.ids, shard.vectors, encoder=encoder, about={**about, **kept}).save(place)
+    kept = {
+        "ledger": json.dumps(shard.ledger, ensure_ascii=False),
+        "sha256": hashlib.sha256(shard.vectors.data).hexdigest(),
+    }
+    Embeddings(shard.ids, shard.vectors, encoder=encoder, about={**about, **kept}).save(
+        place
+    )
 
 
 def _read(place: Path, ids: list[str], encoder: str) -> Shard[T] | None:
@@ -131,11 +162,19 @@ def _read(place: Path, ids: list[str], encoder: str) -> Shard[T] | None:
         if place.exists():
             kept = Embeddings.load(place)
             vectors = kept.rows(kept.ids)
-            if kept.encoder != encoder or hashlib.sha256(vectors.data).hexdigest() != kept.about.get("sha256"):
+            if kept.encoder != encoder or hashlib.sha256(
+                vectors.data
+            ).hexdigest() != kept.about.get("sha256"):
                 return None
-            shard: Shard[T] = Shard(list(kept.ids), vectors, _parse(json.loads(kept.about["ledger"])))
+            shard: Shard[T] = Shard(
+                list(kept.ids), vectors, _parse(json.loads(kept.about["ledger"]))
+            )
         elif (alone := place.with_suffix(".json")).exists():
-            shard = Shard([], np.empty((0, 0), dtype=np.float32), _parse(json.loads(read_text(alone))["ledger"]))
+            shard = Shard(
+                [],
+                np.empty((0, 0), dtype=np.float32),
+                _parse(json.loads(read_text(alone))["ledger"]),
+            )
         else:
             return None
     except (DataError, ValueError, KeyError, TypeError):

@@ -1,13 +1,33 @@
-"""Measuring: accuracies and their protocols, unimodal bias, intervals, ceilings and shortcuts."""
+"""Measuring: accuracies and their protocols, unimodal bias, intervals, ceilings and
+shortcuts.
+"""
 
 from verite.evaluation.accuracy import accuracy, class_accuracies, confusion
 from verite.evaluation.bias import cohens_d, delta_percent
 from verite.evaluation.ceilings import Ceiling, unimodal_ceiling
-from verite.evaluation.intervals import Interval, PairedTest, grouped_bootstrap, paired_test
-from verite.evaluation.perturbations import PERTURBATIONS, exchange, near_duplicates, perturb, with_flips
+from verite.evaluation.intervals import (
+    Interval,
+    PairedTest,
+    grouped_bootstrap,
+    paired_test,
+)
+from verite.evaluation.perturbations import (
+    PERTURBATIONS,
+    exchange,
+    near_duplicates,
+    perturb,
+    with_flips,
+)
 from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
 from verite.evaluation.retrieval import recall_at
-from verite.evaluation.shortcuts import Threshold, best_threshold, length_probe, similarity_threshold, tfidf_predict, tfidf_probe
+from verite.evaluation.shortcuts import (
+    Threshold,
+    best_threshold,
+    length_probe,
+    similarity_threshold,
+    tfidf_predict,
+    tfidf_probe,
+)
 from verite.evaluation.similarity import (
     SIMILARITY_MODELS,
     ThresholdClassifier,

@@ -1,8 +1,9 @@
 r"""Two measures of unimodal bias, each over a set of training datasets.
 
-A benchmark suffers from unimodal bias when a detector that sees one modality does as well as, or better than,
-one that sees both (paper, section 3.1). Both measures compare accuracies: one of the unimodal and one of the
-multimodal detector for each training dataset.
+A benchmark suffers from unimodal bias when a detector that sees one modality does as
+well as, or better than, one that sees both (paper, section 3.1). Both measures compare
+accuracies: one of the unimodal and one of the multimodal detector for each training
+dataset.
 """
 
 from __future__ import annotations
@@ -18,24 +19,31 @@ from verite.evaluation._checks import Column, check_aligned
 __all__ = ["cohens_d", "delta_percent"]
 
 
-def delta_percent(unimodal: float | Column, multimodal: float | Column, convention: Literal["paper", "card"] = "paper") -> float:
+def delta_percent(
+    unimodal: float | Column,
+    multimodal: float | Column,
+    convention: Literal["paper", "card"] = "paper",
+) -> float:
     r"""Mean over training datasets of the relative difference in accuracy, in percent.
 
-    Two conventions are about, and they are **not** each other's negative, because their denominators differ:
+    Two conventions are about, and they are **not** each other's negative, because their
+    denominators differ:
 
     ``"paper"`` (section 4.2, Tables 6 and 7)
         :math:`100\,(a_{multi} - a_{uni}) / a_{uni}`. **Negative means unimodal bias.**
     ``"card"`` (scoring recipe of the benchmark's evaluation card)
-        :math:`100\,(a_{uni} - a_{multi}) / a_{multi}`. **Positive means unimodal bias.**
+        :math:`100\,(a_{uni} - a_{multi}) / a_{multi}`. **Positive means unimodal
+        bias.**
 
-    It is the mean of the ratios, not the ratio of the means. Range: above −100, open upwards. It knows nothing
-    of chance: 36 over 33 on three classes looks like 72 over 66.
+    It is the mean of the ratios, not the ratio of the means. Range: above −100, open
+    upwards. It knows nothing of chance: 36 over 33 on three classes looks like 72 over
+    66.
 
     Parameters
     ----------
     unimodal, multimodal
-        An accuracy, or one a training dataset in the same order; any unit, the same for both. Two Series must
-        have the same index.
+        An accuracy, or one a training dataset in the same order; any unit, the same for
+        both. Two Series must have the same index.
 
     Raises
     ------
@@ -61,27 +69,36 @@ def delta_percent(unimodal: float | Column, multimodal: float | Column, conventi
         return float(np.mean(100 * (multi - uni) / uni))
     if convention == "card":
         return float(np.mean(100 * (uni - multi) / multi))
-    raise ParameterError(f"unknown convention: {convention!r}. Known: 'paper' (negative is bias), 'card' (positive is bias).")
+    raise ParameterError(
+        f"unknown convention: {convention!r}. Known: 'paper' (negative is bias), 'card'"
+        " (positive is bias)."
+    )
 
 
-def cohens_d(unimodal: float | Column, multimodal: float | Column, ddof: Literal[0, 1] = 1) -> float:
-    r"""Standardised difference between the accuracies of unimodal and multimodal detectors.
+def cohens_d(
+    unimodal: float | Column, multimodal: float | Column, ddof: Literal[0, 1] = 1
+) -> float:
+    r"""Standardised difference between the accuracies of unimodal and multimodal
+    detectors.
 
     .. math:: d = \frac{\bar a_{uni} - \bar a_{multi}}{s}, \qquad
-              s^2 = \frac{(n_{uni} - 1)\,s_{uni}^2 + (n_{multi} - 1)\,s_{multi}^2}{n_{uni} + n_{multi} - 2}
+              s^2 = \frac{(n_{uni} - 1)\,s_{uni}^2 + (n_{multi} -
+              1)\,s_{multi}^2}{n_{uni} + n_{multi} - 2}
 
-    **Positive means unimodal bias** (paper, section 4.2). Unbounded. ``ddof=1``, sample variances, gives the
-    paper's Table 7; ``ddof=0``, population variances under the same weights, is what the evaluation card's recipe
-    computes, and is larger in size by :math:`\sqrt{n / (n - 1)}` where both sides have n values.
+    **Positive means unimodal bias** (paper, section 4.2). Unbounded. ``ddof=1``, sample
+    variances, gives the paper's Table 7; ``ddof=0``, population variances under the
+    same weights, is what the evaluation card's recipe computes, and is larger in size
+    by :math:`\sqrt{n / (n - 1)}` where both sides have n values.
 
-    The spread is that of training datasets, not of test rows: d says how far apart two groups of detectors lie,
-    not how sure one can be of it. Pairing by training dataset is not used.
+    The spread is that of training datasets, not of test rows: d says how far apart two
+    groups of detectors lie, not how sure one can be of it. Pairing by training dataset
+    is not used.
 
     Raises
     ------
     DataError
-        Fewer than two values on a side, a value that is missing or not positive, or no spread on either side
-        (d would be infinite or undefined).
+        Fewer than two values on a side, a value that is missing or not positive, or no
+        spread on either side (d would be infinite or undefined).
 
     >>> from verite.paper import wide
     >>> verite = wide(5)
@@ -92,22 +109,38 @@ def cohens_d(unimodal: float | Column, multimodal: float | Column, ddof: Literal
     """
     uni, multi = _accuracies(unimodal, multimodal)
     if ddof not in (0, 1):
-        raise ParameterError(f"expected ddof 0 (the card's recipe) or 1 (the paper's), found {ddof!r}.")
+        raise ParameterError(
+            f"expected ddof 0 (the card's recipe) or 1 (the paper's), found {ddof!r}."
+        )
     if min(len(uni), len(multi)) < 2:
-        raise DataError(f"Cohen's d needs at least 2 accuracies a side, found {len(uni)} unimodal and {len(multi)} multimodal.")
-    squares = (len(uni) - 1) * uni.var(ddof=ddof) + (len(multi) - 1) * multi.var(ddof=ddof)
+        raise DataError(
+            f"Cohen's d needs at least 2 accuracies a side, found {len(uni)} unimodal"
+            f" and {len(multi)} multimodal."
+        )
+    squares = (len(uni) - 1) * uni.var(ddof=ddof) + (len(multi) - 1) * multi.var(
+        ddof=ddof
+    )
     pooled = np.sqrt(squares / (len(uni) + len(multi) - 2))
-    # Equal floats can leave a variance of rounding errors, which would pass for a huge effect.
+    # Equal floats can leave a variance of rounding errors, which would pass for a huge
+    # effect.
     if pooled <= 1e-12 * max(uni.max(), multi.max()):
-        raise DataError("Cohen's d is undefined: all unimodal accuracies are one value, and all multimodal ones too. Use delta_percent().")
+        raise DataError(
+            "Cohen's d is undefined: all unimodal accuracies are one value, and all"
+            " multimodal ones too. Use delta_percent()."
+        )
     return float((uni.mean() - multi.mean()) / pooled)
 
 
-def _accuracies(unimodal: float | Column, multimodal: float | Column) -> tuple[np.ndarray, np.ndarray]:
+def _accuracies(
+    unimodal: float | Column, multimodal: float | Column
+) -> tuple[np.ndarray, np.ndarray]:
     sides = []
     for name, values in (("unimodal", unimodal), ("multimodal", multimodal)):
         numbers = np.atleast_1d(np.asarray(values, dtype=float))
         if numbers.ndim != 1 or not np.isfinite(numbers).all() or (numbers <= 0).any():
-            raise DataError(f"{name}: expected positive accuracies, one a training dataset, found {numbers.tolist()}.")
+            raise DataError(
+                f"{name}: expected positive accuracies, one a training dataset, found"
+                f" {numbers.tolist()}."
+            )
         sides.append(numbers)
     return sides[0], sides[1]

@@ -15,7 +15,9 @@ _KEYS = {"image": "image_id", "text": "text_id"}
 
 
 class Ceiling(NamedTuple):
-    """The best accuracy of any function of one modality, beside what a constant answer reaches."""
+    """The best accuracy of any function of one modality, beside what a constant answer
+    reaches.
+    """
 
     value: float
     """0 to 1."""
@@ -27,17 +29,24 @@ class Ceiling(NamedTuple):
     """Distinct images, or distinct texts."""
 
 
-def unimodal_ceiling(pairs: pd.DataFrame, modality: Literal["image", "text"], protocol: str | Protocol | None = None) -> Ceiling:
-    r"""Best accuracy that any function of the image alone, or of the text alone, can reach on a table.
+def unimodal_ceiling(
+    pairs: pd.DataFrame,
+    modality: Literal["image", "text"],
+    protocol: str | Protocol | None = None,
+) -> Ceiling:
+    r"""Best accuracy that any function of the image alone, or of the text alone, can
+    reach on a table.
 
-    Such a function gives all pairs with one image the same answer, at best the label most of them carry:
+    Such a function gives all pairs with one image the same answer, at best the label
+    most of them carry:
 
     .. math:: \frac{1}{n} \sum_{x} \max_{y} \, n_{xy}
 
-    with :math:`n_{xy}` the pairs of image (or text) x and label y. "Modality balancing" (paper, section 3.2)
-    exists to lower it: where every image and every text stood equally often in each class, it would be the
-    majority share. A detector that never saw the table cannot be expected to reach it; one above it has used
-    both modalities. It looks at ids only: near duplicates count as different.
+    with :math:`n_{xy}` the pairs of image (or text) x and label y. "Modality balancing"
+    (paper, section 3.2) exists to lower it: where every image and every text stood
+    equally often in each class, it would be the majority share. A detector that never
+    saw the table cannot be expected to reach it; one above it has used both modalities.
+    It looks at ids only: near duplicates count as different.
 
     Parameters
     ----------
@@ -58,9 +67,13 @@ def unimodal_ceiling(pairs: pd.DataFrame, modality: Literal["image", "text"], pr
     Ceiling(value=0.6666666666666666, majority=0.6666666666666666, n=3, distinct=2)
     """
     if modality not in _KEYS:
-        raise ParameterError(f"unknown modality: {modality!r}. Known: {', '.join(_KEYS)}.")
+        raise ParameterError(
+            f"unknown modality: {modality!r}. Known: {', '.join(_KEYS)}."
+        )
     rows = pairs if protocol is None else protocol_named(protocol).select(pairs)
     counts = rows.groupby([_KEYS[modality], "label"]).size()
     best = counts.groupby(level=0).max()
     majority = rows["label"].value_counts().max()
-    return Ceiling(float(best.sum() / len(rows)), float(majority / len(rows)), len(rows), len(best))
+    return Ceiling(
+        float(best.sum() / len(rows)), float(majority / len(rows)), len(rows), len(best)
+    )

@@ -1,7 +1,8 @@
 """How sure a figure is: intervals and tests that keep groups whole.
 
-Rows of one group (an article, an event, an image; one pair under several seeds) rise and fall together. Taking
-them for independent makes intervals too narrow, so whole groups are drawn here, never rows.
+Rows of one group (an article, an event, an image; one pair under several seeds) rise
+and fall together. Taking them for independent makes intervals too narrow, so whole
+groups are drawn here, never rows.
 """
 
 from __future__ import annotations
@@ -56,19 +57,22 @@ def grouped_bootstrap(
 ) -> Interval:
     """Percentile bootstrap interval of a mean, drawing whole groups with replacement.
 
-    Only the sum and the number of rows of each group enter, so the work does not grow with the rows. Where rows
-    repeat under several seeds, give each repetition the group of its pair.
+    Only the sum and the number of rows of each group enter, so the work does not grow
+    with the rows. Where rows repeat under several seeds, give each repetition the group
+    of its pair.
 
-    It assumes that groups are independent draws from one population, and takes the fitted model as given: the
-    spread of training is not in it. Several seeds in the table average the noise of training out, they do not put its
-    spread into the interval. With fewer than about 20 groups it is
-    too narrow. One group alone, or a table without errors, has no spread to show: the interval of one group is
-    NaN, that of all-correct rows is [1, 1], which is no proof of perfection.
+    It assumes that groups are independent draws from one population, and takes the
+    fitted model as given: the spread of training is not in it. Several seeds in the
+    table average the noise of training out, they do not put its spread into the
+    interval. With fewer than about 20 groups it is too narrow. One group alone, or a
+    table without errors, has no spread to show: the interval of one group is NaN, that
+    of all-correct rows is [1, 1], which is no proof of perfection.
 
     Parameters
     ----------
     values
-        Shape (n,): whether each row is correct, or any number a row. Or (n, k) together with ``statistic``.
+        Shape (n,): whether each row is correct, or any number a row. Or (n, k) together
+        with ``statistic``.
     groups
         Shape (n,): what each row belongs to.
     seed
@@ -78,8 +82,9 @@ def grouped_bootstrap(
     level
         Share of the resampled figures that the interval spans.
     statistic
-        A function of k arrays, the means of the k columns in each resample; it returns one figure a resample.
-        For example ``lambda text, both: 100 * (both - text) / text`` on two columns of correct answers.
+        A function of k arrays, the means of the k columns in each resample; it returns
+        one figure a resample. For example ``lambda text, both: 100 * (both - text) /
+        text`` on two columns of correct answers.
 
     Raises
     ------
@@ -92,7 +97,10 @@ def grouped_bootstrap(
     Interval(value=0.5, low=0.0, high=1.0, n=6, groups=3)
     """
     if resamples < 1 or not 0 < level < 1:
-        raise ParameterError(f"expected resamples of at least 1 and a level between 0 and 1, found {resamples} and {level}.")
+        raise ParameterError(
+            "expected resamples of at least 1 and a level between 0 and 1, found"
+            f" {resamples} and {level}."
+        )
     check_aligned(values=values, groups=groups)
     sums, counts = _by_group(np.asarray(values, dtype=float), groups)
     of = statistic or (lambda mean: mean)
@@ -129,17 +137,19 @@ def paired_test(
     resamples: int = 2000,
     flips: int = 10_000,
 ) -> PairedTest:
-    """Do two sets of predictions on the same rows differ? A sign-flip permutation test over groups.
+    """Do two sets of predictions on the same rows differ? A sign-flip permutation test
+    over groups.
 
-    If a and b were interchangeable, swapping all their answers within a group would change nothing but the sign
-    of that group's difference. The p-value is two-sided: twice the smaller share of sign assignments whose
-    difference is at least, or at most, the one observed, capped at 1. With B random assignments
-    (``flips``) a share is (1 + count) / (1 + B); with few groups (2 to their number at most B) all assignments are
-    tried and the test is exact. The 95 % interval is :func:`grouped_bootstrap`'s, of the difference, from
-    ``resamples`` draws.
+    If a and b were interchangeable, swapping all their answers within a group would
+    change nothing but the sign of that group's difference. The p-value is two-sided:
+    twice the smaller share of sign assignments whose difference is at least, or at
+    most, the one observed, capped at 1. With B random assignments (``flips``) a share
+    is (1 + count) / (1 + B); with few groups (2 to their number at most B) all
+    assignments are tried and the test is exact. The 95 % interval is
+    :func:`grouped_bootstrap`'s, of the difference, from ``resamples`` draws.
 
-    It assumes independent groups, and takes the trained detectors as given. With several seeds in the table it
-    compares the averages over those seeds.
+    It assumes independent groups, and takes the trained detectors as given. With
+    several seeds in the table it compares the averages over those seeds.
 
     Raises
     ------
@@ -153,10 +163,16 @@ def paired_test(
     (0.625, 0.0625)
     """
     check_aligned(correct_a=correct_a, correct_b=correct_b, groups=groups)
-    both = np.column_stack([np.asarray(correct_a, dtype=float), np.asarray(correct_b, dtype=float)])
-    interval = grouped_bootstrap(both, groups, seed=seed, resamples=resamples, statistic=lambda a, b: a - b)
+    both = np.column_stack(
+        [np.asarray(correct_a, dtype=float), np.asarray(correct_b, dtype=float)]
+    )
+    interval = grouped_bootstrap(
+        both, groups, seed=seed, resamples=resamples, statistic=lambda a, b: a - b
+    )
     sums, counts = _by_group(both, groups)
-    sums = sums[sums[:, 0] != sums[:, 1]]  # a group without a difference has no sign to flip
+    sums = sums[
+        sums[:, 0] != sums[:, 1]
+    ]  # a group without a difference has no sign to flip
     p_value = 1.0
     if len(sums) > 1:
         p_value = stats.permutation_test(
@@ -168,18 +184,34 @@ def paired_test(
             batch=max(1, _CELLS // len(sums)),
             rng=np.random.default_rng(seed),
         ).pvalue
-    return PairedTest(interval.value, interval.low, interval.high, float(p_value), int(counts.sum()))
+    return PairedTest(
+        interval.value, interval.low, interval.high, float(p_value), int(counts.sum())
+    )
 
 
 def _by_group(values: np.ndarray, groups: Column) -> tuple[np.ndarray, np.ndarray]:
-    """Sums, shape (groups, k), and numbers of rows, shape (groups,); groups in the order of their first row."""
+    """Sums, shape (groups, k), and numbers of rows, shape (groups,).
+
+    Groups in the order of their first row.
+    """
     columns = values.reshape(len(values), -1)
     if not np.isfinite(columns).all():
         raise DataError(
-            f"expected a number in each row, found NaN or infinity in {int((~np.isfinite(columns)).any(axis=1).sum()):,} row(s)."
+            "expected a number in each row, found NaN or infinity in"
+            f" {int((~np.isfinite(columns)).any(axis=1).sum()):,} row(s)."
         )
-    codes, names = pd.factorize(pd.Series(list(groups), dtype=object), use_na_sentinel=True)
+    codes, names = pd.factorize(
+        pd.Series(list(groups), dtype=object), use_na_sentinel=True
+    )
     if (codes < 0).any():
-        raise DataError(f"expected a group in each row, found none in {int((codes < 0).sum()):,} row(s).")
-    sums = np.column_stack([np.bincount(codes, weights=column, minlength=len(names)) for column in columns.T])
+        raise DataError(
+            f"expected a group in each row, found none in {int((codes < 0).sum()):,}"
+            " row(s)."
+        )
+    sums = np.column_stack(
+        [
+            np.bincount(codes, weights=column, minlength=len(names))
+            for column in columns.T
+        ]
+    )
     return sums, np.bincount(codes, minlength=len(names)).astype(float)

@@ -10,11 +10,15 @@ from verite.errors import DataError, ParameterError
 __all__ = ["recall_at"]
 
 
-def recall_at(images: Embeddings, texts: Embeddings, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the partner is among the ``k`` nearest, for each image and for each caption.
+def recall_at(
+    images: Embeddings, texts: Embeddings, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the partner is among the ``k`` nearest, for each image and for each
+    caption.
 
-    Image and caption of one pair have the same id. Nearness is the cosine. Of equally near candidates those that are
-    no partner count as nearer, so vectors that are all alike score nothing.
+    Image and caption of one pair have the same id. Nearness is the cosine. Of equally
+    near candidates those that are no partner count as nearer, so vectors that are all
+    alike score nothing.
 
     Parameters
     ----------
@@ -26,8 +30,9 @@ def recall_at(images: Embeddings, texts: Embeddings, k: int) -> tuple[np.ndarray
     Returns
     -------
     tuple of numpy.ndarray
-        For each id of ``images``, in that order: whether the image finds its caption, and whether the caption finds
-        its image. Shapes ``(n,)``; the mean is recall at k.
+        For each id of ``images``, in that order: whether the image finds its caption,
+        and whether the caption finds its image. Shapes ``(n,)``; the mean is recall at
+        k.
 
     Raises
     ------
@@ -45,9 +50,15 @@ def recall_at(images: Embeddings, texts: Embeddings, k: int) -> tuple[np.ndarray
         raise ParameterError(f"expected k of 1 or more, found {k}.")
     if set(images.ids) != set(texts.ids):
         odd = sorted(set(images.ids) ^ set(texts.ids))
-        raise DataError(f"{images.where} and {texts.where}: {len(odd):,} ids stand on one side only, such as {odd[0]}.")
+        raise DataError(
+            f"{images.where} and {texts.where}: {len(odd):,} ids stand on one side"
+            f" only, such as {odd[0]}."
+        )
     if images.encoder != texts.encoder:
-        raise DataError(f"images were encoded by {images.encoder!r}, texts by {texts.encoder!r}. Encode both with one model.")
+        raise DataError(
+            f"images were encoded by {images.encoder!r}, texts by {texts.encoder!r}."
+            " Encode both with one model."
+        )
     V, T = images.normalised().rows(images.ids), texts.normalised().rows(images.ids)
     cosine = V @ T.T
     partner = np.diag(cosine)

@@ -1,17 +1,36 @@
-"""The newsroom: a small synthetic world for readers without data and classes without a GPU.
+"""The newsroom: a small synthetic world for readers without data and classes without a
+GPU.
 
-:func:`make` gives data sets as benchmarks are, with biases as :class:`Knobs` and :data:`PRESETS` set them. Its parts
-can be used alone: :func:`sample_events` and :func:`vary` make events, :func:`draw` and :func:`caption` show and tell
-them. With all knobs at zero neither image nor caption alone tells anything. It teaches; it is not evidence.
+:func:`make` gives data sets as benchmarks are, with biases as :class:`Knobs` and
+:data:`PRESETS` set them. Its parts can be used alone: :func:`sample_events` and
+:func:`vary` make events, :func:`draw` and :func:`caption` show and tell them. With all
+knobs at zero neither image nor caption alone tells anything. It teaches; it is not
+evidence.
 """
 
 from __future__ import annotations
 
-from verite.newsroom.captions import GIVEAWAYS, HOUSE_STYLE, OPENERS, WORDINGS, caption, entities
+from verite.newsroom.captions import (
+    GIVEAWAYS,
+    HOUSE_STYLE,
+    OPENERS,
+    WORDINGS,
+    caption,
+    entities,
+)
 from verite.newsroom.dataset import make
 from verite.newsroom.draw import SIZE, draw
 from verite.newsroom.knobs import PRESETS, Knobs, Preset
-from verite.newsroom.world import ENTITIES, VALUES, VISIBLE, Event, alternatives, differences, sample_events, vary
+from verite.newsroom.world import (
+    ENTITIES,
+    VALUES,
+    VISIBLE,
+    Event,
+    alternatives,
+    differences,
+    sample_events,
+    vary,
+)
 
 __all__ = [
     "ENTITIES",

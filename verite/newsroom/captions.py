@@ -1,8 +1,9 @@
 """Captions, written from what an event is.
 
-Every caption names every visible attribute and the date. All values of an attribute take the same number of words, and
-so do all wordings and openers: how long a caption is depends on its closing words alone, which the knob ``length_gap``
-moves. In the released VERITE length gives false captions away.
+Every caption names every visible attribute and the date. All values of an attribute
+take the same number of words, and so do all wordings and openers: how long a caption is
+depends on its closing words alone, which the knob ``length_gap`` moves. In the released
+VERITE length gives false captions away.
 """
 
 from __future__ import annotations
@@ -14,34 +15,79 @@ import numpy as np
 from verite.errors import ParameterError
 from verite.newsroom.world import Event
 
-__all__ = ["GIVEAWAYS", "HOUSE_STYLE", "OPENERS", "SHARES", "WORDINGS", "caption", "closing", "entities", "share"]
+__all__ = [
+    "GIVEAWAYS",
+    "HOUSE_STYLE",
+    "OPENERS",
+    "SHARES",
+    "WORDINGS",
+    "caption",
+    "closing",
+    "entities",
+    "share",
+]
 
 WORDINGS = (
-    "{crowd} {people} and {count} {things} with Mayor {person} at {topic} in a {setting} in {country} on a {weather} {time}, {date}",
-    "at {topic} in a {setting} in {country}, {crowd} {people} and {count} {things} with Mayor {person} on a {weather} {time}, {date}",
-    "{date}, {count} {things} and {crowd} {people} with Mayor {person} at {topic} in a {setting} in {country} on a {weather} {time}",
-    "on a {weather} {time} in {country}, {crowd} {people} and {count} {things} with Mayor {person} at {topic} in a {setting}, {date}",
-    "a picture of {crowd} {people} and {count} {things} with Mayor {person} at {topic} in a {setting}, {country}, {weather} {time}, {date}",
+    (
+        "{crowd} {people} and {count} {things} with Mayor {person} at {topic} in a"
+        " {setting} in {country} on a {weather} {time}, {date}"
+    ),
+    (
+        "at {topic} in a {setting} in {country}, {crowd} {people} and {count} {things}"
+        " with Mayor {person} on a {weather} {time}, {date}"
+    ),
+    (
+        "{date}, {count} {things} and {crowd} {people} with Mayor {person} at {topic}"
+        " in a {setting} in {country} on a {weather} {time}"
+    ),
+    (
+        "on a {weather} {time} in {country}, {crowd} {people} and {count} {things} with"
+        " Mayor {person} at {topic} in a {setting}, {date}"
+    ),
+    (
+        "a picture of {crowd} {people} and {count} {things} with Mayor {person} at"
+        " {topic} in a {setting}, {country}, {weather} {time}, {date}"
+    ),
 )
 """Patterns of equal length in words; a new one must name every attribute once."""
 
 HOUSE_STYLE = len(WORDINGS) - 1
 """The wording that the knob ``template_leak`` makes one source's own."""
 
-SHARES = ("look at this {topic}", "what a {topic} that was", "all my friends talk about this {topic}", "never saw such a {topic}")
-"""What people write who pass a picture on: its topic, and nothing that could be checked."""
+SHARES = (
+    "look at this {topic}",
+    "what a {topic} that was",
+    "all my friends talk about this {topic}",
+    "never saw such a {topic}",
+)
+"""What people write who pass a picture on.
+
+Its topic, and nothing that could be checked.
+"""
 
 OPENERS = ("News", "Pictured", "Reported", "Seen", "Today", "Photo")
 """What truthful captions open with."""
 
-GIVEAWAYS = ("Allegedly", "Supposedly", "Shocking", "Unbelievable", "Outrageous", "Exposed")
+GIVEAWAYS = (
+    "Allegedly",
+    "Supposedly",
+    "Shocking",
+    "Unbelievable",
+    "Outrageous",
+    "Exposed",
+)
 """What false captions open with where the knob ``giveaway_rate`` says so."""
 
 _CLOSINGS: Mapping[int, tuple[str, ...]] = {
     1: ("live", "archive"),
     2: ("our photo", "agency picture"),
     3: ("from our archive", "by our reporter"),
-    4: ("seen by our correspondent", "sent in by readers", "as the agencies report", "from our picture desk"),
+    4: (
+        "seen by our correspondent",
+        "sent in by readers",
+        "as the agencies report",
+        "from our picture desk",
+    ),
 }
 _COUNTS = {1: "one", 3: "three", 5: "five"}
 _CROWDS = {"few": "a few", "dozens": "dozens of"}
@@ -53,9 +99,28 @@ _TOPICS = {
     "festival": ("a festival", "party balloon"),
     "market": ("a market", "market stall"),
 }
-# Spelled out, as the names that the standard library gives depend on the reader's language.
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
-_SETTINGS = {"city": "large city", "harbour": "harbour town", "mountain": "mountain village", "valley": "farming valley"}
+# Spelled out, as the names that the standard library gives depend on the reader's
+# language.
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_SETTINGS = {
+    "city": "large city",
+    "harbour": "harbour town",
+    "mountain": "mountain village",
+    "valley": "farming valley",
+}
 
 
 def caption(event: Event, wording: int = 0, opener: str = "", ending: str = "") -> str:
@@ -83,7 +148,10 @@ def caption(event: Event, wording: int = 0, opener: str = "", ending: str = "") 
     'Allegedly: on a rainy night in Italy, a '
     """
     if wording not in range(len(WORDINGS)):
-        raise ParameterError(f"unknown wording: {wording!r}. Expected a number from 0 to {len(WORDINGS) - 1}.")
+        raise ParameterError(
+            f"unknown wording: {wording!r}. Expected a number from 0 to"
+            f" {len(WORDINGS) - 1}."
+        )
     topic, _ = _TOPICS[event.topic]
     text = WORDINGS[wording].format(
         crowd=_CROWDS[event.crowd],
@@ -128,19 +196,29 @@ def closing(words: int, rng: np.random.Generator) -> str:
     7
     """
     longest = max(_CLOSINGS)
-    sizes = [longest] * (words // longest) + ([words % longest] if words % longest else [])
-    return ", ".join(_CLOSINGS[size][rng.integers(len(_CLOSINGS[size]))] for size in sizes)
+    sizes = [longest] * (words // longest) + (
+        [words % longest] if words % longest else []
+    )
+    return ", ".join(
+        _CLOSINGS[size][rng.integers(len(_CLOSINGS[size]))] for size in sizes
+    )
 
 
 def entities(event: Event) -> list[tuple[str, str]]:
-    """Names in every caption of an event, each with its OntoNotes type, as a recogniser would find them.
+    """Names in every caption of an event, each with its OntoNotes type, as a recogniser
+    would find them.
 
     >>> import datetime
     >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
     >>> entities(event)
     [('Ruby', 'PERSON'), ('Italy', 'GPE'), ('12 April 2019', 'DATE'), ('three', 'CARDINAL')]
     """
-    return [(event.person, "PERSON"), (event.country, "GPE"), (_date(event), "DATE"), (_COUNTS[event.count], "CARDINAL")]
+    return [
+        (event.person, "PERSON"),
+        (event.country, "GPE"),
+        (_date(event), "DATE"),
+        (_COUNTS[event.count], "CARDINAL"),
+    ]
 
 
 def _things(event: Event) -> str:

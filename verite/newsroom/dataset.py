@@ -1,4 +1,7 @@
-"""From events to a data set: who shows what, who tells what, and which of it is wrong."""
+"""From events to a data set.
+
+Who shows what, who tells what, and which of it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from verite.datasets.base import Card, Dataset
+from verite.dataset import Card, Dataset
 from verite.embeddings import Embeddings
 from verite.errors import ParameterError
 from verite.files import atomic_path
@@ -43,41 +46,47 @@ def make(
 ) -> Dataset:
     """Make a data set of synthetic pairs.
 
-    Each event has a true image and a true caption, a false caption that gets one or two visible attributes wrong, and
-    an out-of-context image that shows another occasion. They make up to three pairs: true image with true caption
-    (true), true image with false caption (miscaptioned), out-of-context image with true caption (out-of-context).
-    With all knobs at zero, false captions and out-of-context images are distributed as the true ones are, see
-    :mod:`verite.newsroom.world`: what a detector then gains over chance it gains from image and caption together.
+    Each event has a true image and a true caption, a false caption that gets one or two
+    visible attributes wrong, and an out-of-context image that shows another occasion.
+    They make up to three pairs: true image with true caption (true), true image with
+    false caption (miscaptioned), out-of-context image with true caption
+    (out-of-context). With all knobs at zero, false captions and out-of-context images
+    are distributed as the true ones are, see :mod:`verite.newsroom.world`: what a
+    detector then gains over chance it gains from image and caption together.
 
     Parameters
     ----------
     events
-        Number of events, 1 or more. The first events of a larger data set are those of a smaller one.
+        Number of events, 1 or more. The first events of a larger data set are those of
+        a smaller one.
     seed
         0 or more; the same seed gives the same pairs, pixels and vectors.
     preset
-        One of :data:`verite.newsroom.PRESETS`: which pairs an event makes, and where the knobs stand.
+        One of :data:`verite.newsroom.PRESETS`: which pairs an event makes, and where
+        the knobs stand.
     image_dir
-        Folder to write the images to, as PNG, one at a time and all or nothing. Without it no file is written and
-        ``image_path`` is empty.
+        Folder to write the images to, as PNG, one at a time and all or nothing. Without
+        it no file is written and ``image_path`` is empty.
     encoder
-        Name for :meth:`verite.encoders.Encoder.load`. ``"newsroom"`` is a small CLIP that is trained at its first use;
-        None makes no vectors.
+        Name for :meth:`verite.encoders.Encoder.load`. ``"newsroom"`` is a small CLIP
+        that is trained at its first use; None makes no vectors.
     knobs
         Knobs to turn, see :class:`verite.newsroom.Knobs`.
 
     Returns
     -------
     Dataset
-        Pairs whose group is the event (of one split, where pairs of an event stand in several). ``method`` says how a
-        pair was made misleading and which attributes were changed, ``donor_id`` names the true pair of the event,
-        ``topic`` and ``entities`` (JSON: names and their types) go with the caption, and ``leaks`` says whether pairs
-        of the same event stand in another split.
+        Pairs whose group is the event (of one split, where pairs of an event stand in
+        several). ``method`` says how a pair was made misleading and which attributes
+        were changed, ``donor_id`` names the true pair of the event, ``topic`` and
+        ``entities`` (JSON: names and their types) go with the caption, and ``leaks``
+        says whether pairs of the same event stand in another split.
 
     Raises
     ------
     ParameterError
-        ``events`` or ``seed`` is not a whole number, or too small; a preset or knob is unknown or out of range.
+        ``events`` or ``seed`` is not a whole number, or too small; a preset or knob is
+        unknown or out of range.
     VeriteError
         ``image_dir`` cannot be written to.
 
@@ -96,20 +105,47 @@ def make(
             posts.append(post)
             shown.setdefault(post.image_id, post.shown)
     pairs = _table(posts, chosen)
-    pictures = {image_id: one.picture() for image_id, one in shown.items()} if image_dir is not None or encoder is not None else {}
+    pictures = (
+        {image_id: one.picture() for image_id, one in shown.items()}
+        if image_dir is not None or encoder is not None
+        else {}
+    )
     paths = {} if image_dir is None else _save(pictures, Path(image_dir))
     pairs["image_path"] = [paths.get(image_id, "") for image_id in pairs["image_id"]]
-    images, texts = (None, None) if encoder is None else _encode(pictures, pairs, encoder)
+    images, texts = (
+        (None, None) if encoder is None else _encode(pictures, pairs, encoder)
+    )
     checked = validate(pairs, where=f"newsroom {preset}", extra=EXTRA)
-    counts = {str(label): int(count) for label, count in checked["label"].value_counts().items()}
-    return Dataset(name="newsroom", pairs=checked, card=_card(preset, chosen, counts), images=images, texts=texts)
+    counts = {
+        str(label): int(count)
+        for label, count in checked["label"].value_counts().items()
+    }
+    return Dataset(
+        name="newsroom",
+        pairs=checked,
+        card=_card(preset, chosen, counts),
+        images=images,
+        texts=texts,
+    )
 
 
 def _table(posts: list[Post], preset: Preset) -> pd.DataFrame:
     single = preset.knobs.posts_per_image == 1
-    names = [f"{post.group}-{post.kind}" + ("" if single else f"-{post.number}") for post in posts]
-    true = [f"{post.group}-{TRUE}" + ("" if single else f"-{post.number}") for post in posts]
-    split = [next(name for name, end in _SPLITS if post.chances[0] < end) if preset.split else "" for post in posts]
+    names = [
+        f"{post.group}-{post.kind}" + ("" if single else f"-{post.number}")
+        for post in posts
+    ]
+    true = [
+        f"{post.group}-{TRUE}" + ("" if single else f"-{post.number}") for post in posts
+    ]
+    split = [
+        (
+            next(name for name, end in _SPLITS if post.chances[0] < end)
+            if preset.split
+            else ""
+        )
+        for post in posts
+    ]
     table = pd.DataFrame(
         {
             "pair_id": names,
@@ -121,25 +157,39 @@ def _table(posts: list[Post], preset: Preset) -> pd.DataFrame:
             "split": split,
             "dataset": "newsroom",
             "method": [post.method for post in posts],
-            "donor_id": ["" if post.kind == TRUE else donor for post, donor in zip(posts, true, strict=True)],
+            "donor_id": [
+                "" if post.kind == TRUE else donor
+                for post, donor in zip(posts, true, strict=True)
+            ],
             "topic": [post.told.topic for post in posts],
-            "entities": [json.dumps([] if post.shared else entities(post.told)) for post in posts],
+            "entities": [
+                json.dumps([] if post.shared else entities(post.told)) for post in posts
+            ],
         }
     )
     table["leaks"] = table.groupby("group")["split"].transform("nunique") > 1
     if preset.split == "post":
         table["group"] = table["split"] + ":" + table["group"]
     if preset.binary:
-        noised = np.array([post.chances[1] for post in posts]) < preset.knobs.label_noise
+        noised = (
+            np.array([post.chances[1] for post in posts]) < preset.knobs.label_noise
+        )
         labels = to_binary(table["label"])
-        table["label"] = np.where(noised, np.where(labels == TRUE, MISINFORMATION, TRUE), labels)
+        table["label"] = np.where(
+            noised, np.where(labels == TRUE, MISINFORMATION, TRUE), labels
+        )
     return table
 
 
-def _encode(pictures: dict[str, Image.Image], pairs: pd.DataFrame, name: str) -> tuple[Embeddings, Embeddings]:
+def _encode(
+    pictures: dict[str, Image.Image], pairs: pd.DataFrame, name: str
+) -> tuple[Embeddings, Embeddings]:
     encoder = encoder_named(name)
     captions = dict(zip(pairs["text_id"], pairs["caption"], strict=True))
-    images, texts = encoder.encode_images(pictures, normalise=True), encoder.encode_texts(captions, normalise=True)
+    images, texts = (
+        encoder.encode_images(pictures, normalise=True),
+        encoder.encode_texts(captions, normalise=True),
+    )
     return images.embeddings, texts.embeddings
 
 
@@ -168,11 +218,20 @@ def _card(name: str, preset: Preset, counts: dict[str, int]) -> Card:
         citation="",
         expected=counts,
         synthetic=True,
-        notes="It was made up. It teaches, and is no evidence about real misinformation.",
+        notes=(
+            "It was made up. It teaches, and is no evidence about real misinformation."
+        ),
     )
 
 
 def _whole(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError(f"newsroom: expected {name} to be a whole number of {least} or more, found {value!r}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or value < least
+    ):
+        raise ParameterError(
+            f"newsroom: expected {name} to be a whole number of {least} or more, found"
+            f" {value!r}."
+        )
     return int(value)

@@ -1,7 +1,8 @@
 """The desk of a newsroom: what it makes of one event, and which of it is wrong.
 
-All chance of an event is drawn in one order whatever the knobs, so that turning one changes nothing but what it stands
-for, and turning it further only adds to what it did before.
+All chance of an event is drawn in one order whatever the knobs, so that turning one
+changes nothing but what it stands for, and turning it further only adds to what it did
+before.
 """
 
 from __future__ import annotations
@@ -12,11 +13,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from verite.newsroom.captions import GIVEAWAYS, HOUSE_STYLE, OPENERS, SHARES, WORDINGS, caption, closing, share
+from verite.newsroom.captions import (
+    GIVEAWAYS,
+    HOUSE_STYLE,
+    OPENERS,
+    SHARES,
+    WORDINGS,
+    caption,
+    closing,
+    share,
+)
 from verite.newsroom.draw import draw
 from verite.newsroom.knobs import Knobs, Preset
 from verite.newsroom.montage import MONTAGES
-from verite.newsroom.world import ENTITIES, VISIBLE, Event, differences, sample_events, vary
+from verite.newsroom.world import (
+    ENTITIES,
+    VISIBLE,
+    Event,
+    differences,
+    sample_events,
+    vary,
+)
 from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE
 
 __all__ = ["Post", "Shown", "posts"]
@@ -25,7 +42,9 @@ _CAPTION_CHANGES = (1, 2)
 """How many visible attributes a false caption gets wrong."""
 
 _CLOSING_WORDS = 5
-"""Every caption closes with fewer words than this, drawn by chance, and with those of ``length_gap``."""
+"""Every caption closes with fewer words than this, drawn by chance, and with those of
+``length_gap``.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,37 +79,79 @@ class Post:
 
 
 class Desk:
-    """One event as a newsroom knows it: what happened, what false captions say, what other occasions look like.
+    """One event as a newsroom knows it.
 
-    All that is drawn for an event is drawn here in one order, whatever the knobs: turning one changes nothing else.
+    What happened, what false captions say, what other occasions look like.
+
+    All that is drawn for an event is drawn here in one order, whatever the knobs:
+    turning one changes nothing else.
     """
 
     def __init__(self, number: int, seed: int, knobs: Knobs) -> None:
         self.knobs = knobs
-        self.own = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        self.own = np.random.default_rng(
+            np.random.SeedSequence(seed, spawn_key=(number,))
+        )
         looks = self.own.integers(2**31, size=4).tolist()
         duplicate, earlier = self.own.random(2)
-        source = int(earlier * number) if number and duplicate < knobs.duplicate_rate else number
-        # The words of a duplicate are those of the earlier event; its pictures and everything else are its own.
-        self.words = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(source, 1)))
-        world = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(source, 0)))
+        source = (
+            int(earlier * number)
+            if number and duplicate < knobs.duplicate_rate
+            else number
+        )
+        # The words of a duplicate are those of the earlier event; its pictures and
+        # everything else are its own.
+        self.words = np.random.default_rng(
+            np.random.SeedSequence(seed, spawn_key=(source, 1))
+        )
+        world = np.random.default_rng(
+            np.random.SeedSequence(seed, spawn_key=(source, 0))
+        )
         [event] = sample_events(1, world)
         self.event = replace(event, look=looks[0])
-        self.false = vary(self.event, _some(VISIBLE, int(world.integers(_CAPTION_CHANGES[0], _CAPTION_CHANGES[1] + 1)), world), world)
-        other = _elsewhere(self.event, knobs.ooc_hardness, np.random.default_rng(world.integers(2**31)))
+        self.false = vary(
+            self.event,
+            _some(
+                VISIBLE,
+                int(world.integers(_CAPTION_CHANGES[0], _CAPTION_CHANGES[1] + 1)),
+                world,
+            ),
+            world,
+        )
+        other = _elsewhere(
+            self.event, knobs.ooc_hardness, np.random.default_rng(world.integers(2**31))
+        )
         self.other = replace(other, look=looks[1])
         self.again = replace(self.event, look=looks[2])
-        associative = vary(self.event, [name for name in VISIBLE if name != "topic"], world)
-        self.associative = tuple(replace(associative, look=look) for look in (looks[0], looks[2]))
+        associative = vary(
+            self.event, [name for name in VISIBLE if name != "topic"], world
+        )
+        self.associative = tuple(
+            replace(associative, look=look) for look in (looks[0], looks[2])
+        )
         self.asymmetric, self.kind, self.split = self.own.random(3).tolist()
         self.image_chances = self.own.random((3, 1 + len(ENTITIES)))
         self.montages: list[str] = self.own.choice(MONTAGES, 3).tolist()
 
     def shown(self, event: Event, which: int, false: bool) -> Shown:
-        """Decide what the first, second or third image of the event hides, and whether it is tampered with."""
+        """Decide what the first, second or third image of the event hides, and whether
+        it is tampered with.
+        """
         tampering, *visible = self.image_chances[which]
-        hidden = tuple(name for name, chance in zip(ENTITIES, visible, strict=True) if chance >= self.knobs.entity_visibility)
-        return Shown(event, hidden, self.montages[which] if false and tampering < self.knobs.manipulation_rate else "")
+        hidden = tuple(
+            name
+            for name, chance in zip(ENTITIES, visible, strict=True)
+            if chance >= self.knobs.entity_visibility
+        )
+        return Shown(
+            event,
+            hidden,
+            (
+                self.montages[which]
+                if false and tampering < self.knobs.manipulation_rate
+                else ""
+            ),
+        )
 
 
 def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
@@ -101,13 +162,22 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
     asymmetric = desk.asymmetric < knobs.asymmetric_rate
     a = desk.shown(desk.associative[0] if asymmetric else desk.event, 0, false=False)
     b = desk.shown(desk.other, 1, false=True)
-    c = a if knobs.balanced else desk.shown(desk.associative[1] if asymmetric else desk.again, 2, false=True)
+    c = (
+        a
+        if knobs.balanced
+        else desk.shown(
+            desk.associative[1] if asymmetric else desk.again, 2, false=True
+        )
+    )
     image_c = "image-a" if knobs.balanced else "image-c"
     told = desk.event
     if asymmetric and not knobs.balanced:
         # The image carries the lie, and its caption only repeats what it shows.
         b, told = replace(b, montage=desk.montages[1]), desk.other
-    changed = {MISCAPTIONED: differences(desk.event, desk.false), OUT_OF_CONTEXT: differences(desk.event, desk.other)}
+    changed = {
+        MISCAPTIONED: differences(desk.event, desk.false),
+        OUT_OF_CONTEXT: differences(desk.event, desk.other),
+    }
     kinds = _kinds(preset, desk.kind)
     for post in range(knobs.posts_per_image):
         shared = post > 0  # the first post reports, all others pass its picture on
@@ -120,10 +190,14 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
             TRUE: ("image-a", a, "text-a", desk.event, true_words),
             MISCAPTIONED: (image_c, c, "text-b", desk.false, false_words),
             OUT_OF_CONTEXT: (
-                ("image-b", b, "text-a", desk.event, true_words) if knobs.balanced else ("image-b", b, "text-c", told, other_words)
+                ("image-b", b, "text-a", desk.event, true_words)
+                if knobs.balanced
+                else ("image-b", b, "text-c", told, other_words)
             ),
         }
-        for kind, (split, noise) in zip((TRUE, OUT_OF_CONTEXT, MISCAPTIONED), chances, strict=True):
+        for kind, (split, noise) in zip(
+            (TRUE, OUT_OF_CONTEXT, MISCAPTIONED), chances, strict=True
+        ):
             if kind not in kinds:
                 continue
             image, shown, text, event, words = made[kind]
@@ -143,24 +217,36 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
 
 
 def _kinds(preset: Preset, chance: float) -> tuple[str, ...]:
-    """Which pairs an event gives; with two classes, the true one and one false kind in turn by chance."""
+    """Which pairs an event gives.
+
+    With two classes, the true one and one false kind in turn by chance.
+    """
     false = [kind for kind in preset.kinds if kind != TRUE]
     if not preset.binary or len(false) == 1:
         return preset.kinds
     return (TRUE, false[int(chance * len(false))])
 
 
-def _words(event: Event, false: bool, shared: bool, knobs: Knobs, rng: np.random.Generator) -> str:
-    """Tell an event; all draws are made whatever the knobs, so that turning one leaves the others' draws alone."""
+def _words(
+    event: Event, false: bool, shared: bool, knobs: Knobs, rng: np.random.Generator
+) -> str:
+    """Tell an event; all draws are made whatever the knobs, so that turning one leaves
+    the others' draws alone.
+    """
     leak, giveaway = rng.random(2).tolist()
     wordings, openers, giveaways, words = (
-        int(rng.integers(size)) for size in (len(WORDINGS), len(OPENERS), len(GIVEAWAYS), _CLOSING_WORDS)
+        int(rng.integers(size))
+        for size in (len(WORDINGS), len(OPENERS), len(GIVEAWAYS), _CLOSING_WORDS)
     )
     other_style = int(rng.integers(HOUSE_STYLE))
     ending = np.random.default_rng(rng.integers(2**31))
     if leak < knobs.template_leak:
         wordings = HOUSE_STYLE if false else other_style
-    opener = GIVEAWAYS[giveaways] if false and giveaway < knobs.giveaway_rate else OPENERS[openers]
+    opener = (
+        GIVEAWAYS[giveaways]
+        if false and giveaway < knobs.giveaway_rate
+        else OPENERS[openers]
+    )
     words += max(0, -knobs.length_gap if false else knobs.length_gap)
     if shared:
         return share(event, other_style % len(SHARES), opener, closing(words, ending))
@@ -168,10 +254,14 @@ def _words(event: Event, false: bool, shared: bool, knobs: Knobs, rng: np.random
 
 
 def _elsewhere(event: Event, hardness: float, rng: np.random.Generator) -> Event:
-    """Another occasion: from different in everything (0) to different in one visible attribute (1)."""
+    """Another occasion: from different in everything (0) to different in one visible
+    attribute (1).
+    """
     within = [name for name in VISIBLE if name != "topic"]
     changes = 1 + round((1 - hardness) * (len(VISIBLE) - 1))
-    return vary(event, VISIBLE if changes == len(VISIBLE) else _some(within, changes, rng), rng)
+    return vary(
+        event, VISIBLE if changes == len(VISIBLE) else _some(within, changes, rng), rng
+    )
 
 
 def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
@@ -179,7 +269,9 @@ def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> list[st
     return chosen
 
 
-def _method(kind: str, changed: dict[str, tuple[str, ...]], asymmetric: bool, shown: Shown) -> str:
+def _method(
+    kind: str, changed: dict[str, tuple[str, ...]], asymmetric: bool, shown: Shown
+) -> str:
     parts = [f"change {', '.join(changed[kind])}"] if kind in changed else []
     parts += [f"montage {shown.montage}"] if shown.montage else []
     parts += ["asymmetric"] if asymmetric else []

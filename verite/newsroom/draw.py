@@ -1,8 +1,9 @@
 """Pictures of events, drawn by code: flat scenes, painted from back to front.
 
-What a picture shows follows from the event's visible attributes; where exactly things stand follows from
-``event.look`` alone. Every layer has its own stream of random numbers, so that a change of one attribute changes
-what shows that attribute and nothing else.
+What a picture shows follows from the event's visible attributes; where exactly things
+stand follows from ``event.look`` alone. Every layer has its own stream of random
+numbers, so that a change of one attribute changes what shows that attribute and nothing
+else.
 """
 
 from __future__ import annotations
@@ -25,17 +26,23 @@ SIZE = 96
 """Width and height of a picture in pixels."""
 
 _NEAR = 0.45
-"""Share of the light that falls on the foreground: things and people stay plain at night."""
+"""Share of the light that falls on the foreground.
+
+Things and people stay plain at night.
+"""
 
 
-def draw(event: Event, *, hidden: Collection[str] = (), montage: str = "") -> Image.Image:
+def draw(
+    event: Event, *, hidden: Collection[str] = (), montage: str = ""
+) -> Image.Image:
     """Draw an event.
 
     Parameters
     ----------
     hidden
-        Entities that the picture keeps to itself, of :data:`~verite.newsroom.world.ENTITIES`: the mayor is seen from
-        behind under a grey hood, the flag is furled. All else stays as it is.
+        Entities that the picture keeps to itself, of
+        :data:`~verite.newsroom.world.ENTITIES`: the mayor is seen from behind under a
+        grey hood, the flag is furled. All else stays as it is.
     montage
         What is pasted into the picture, for all to see that it cannot be there: one of
         :data:`~verite.newsroom.montage.MONTAGES`, or nothing.
@@ -57,12 +64,28 @@ def draw(event: Event, *, hidden: Collection[str] = (), montage: str = "") -> Im
     """
     if isinstance(hidden, str) or not set(hidden) <= set(ENTITIES):
         raise ParameterError(
-            f"hidden must be a collection of some of {', '.join(ENTITIES)}, found {hidden!r}. Other attributes can always be seen."
+            f"hidden must be a collection of some of {', '.join(ENTITIES)}, found"
+            f" {hidden!r}. Other attributes can always be seen."
         )
     if montage not in ("", *MONTAGES):
-        raise ParameterError(f"montage must be one of {', '.join(MONTAGES)} or empty, found {montage!r}.")
+        raise ParameterError(
+            f"montage must be one of {', '.join(MONTAGES)} or empty, found {montage!r}."
+        )
     streams = np.random.default_rng(event.look).spawn(12)
-    sky, landscape, ground, trees, scene, litter, things, crowd, mayor, flag, falling, pasted = streams
+    (
+        sky,
+        landscape,
+        ground,
+        trees,
+        scene,
+        litter,
+        things,
+        crowd,
+        mayor,
+        flag,
+        falling,
+        pasted,
+    ) = streams
     colour, strength = scenery.LIGHT[event.time]
     canvas = Canvas(OVERSAMPLING * SIZE)
     scenery.sky(canvas, event, sky)
@@ -97,14 +120,23 @@ _FLAGS: dict[str, tuple[str, tuple[Colour, ...]]] = {
 }
 
 
-def _hoist(canvas: Canvas, event: Event, rng: np.random.Generator, *, furled: bool) -> None:
+def _hoist(
+    canvas: Canvas, event: Event, rng: np.random.Generator, *, furled: bool
+) -> None:
     dx, dy = rng.uniform(-0.6, 0.6, 2).tolist()
-    canvas.stamp(_flag("" if furled else event.country, canvas.pixels), 11 + dx, 36 + dy)
+    canvas.stamp(
+        _flag("" if furled else event.country, canvas.pixels), 11 + dx, 36 + dy
+    )
 
 
 @lru_cache(maxsize=16)
 def _flag(country: str, pixels: int) -> CutOut:
-    return cut_out(lambda canvas, x, y: _paint_flag(canvas, x, y, country), pixels, rim=(70, 70, 84), width=0.25)
+    return cut_out(
+        lambda canvas, x, y: _paint_flag(canvas, x, y, country),
+        pixels,
+        rim=(70, 70, 84),
+        width=0.25,
+    )
 
 
 def _paint_flag(canvas: Canvas, x: float, y: float, country: str) -> None:
@@ -114,10 +146,21 @@ def _paint_flag(canvas: Canvas, x: float, y: float, country: str) -> None:
     canvas.oval(x - 0.55, y - 1.4, 1, 1, (255, 206, 60))
     if not country:  # wound around the pole and tied
         canvas.shape(
-            (206, 208, 214), (x - 0.5, y), (x + 1.6, y + 4), (x + 1.9, y + 14), (x - 0.5, y + 17), (x - 2.6, y + 14), (x - 2.3, y + 4)
+            (206, 208, 214),
+            (x - 0.5, y),
+            (x + 1.6, y + 4),
+            (x + 1.9, y + 14),
+            (x - 0.5, y + 17),
+            (x - 2.6, y + 14),
+            (x - 2.3, y + 4),
         )
         for fold in range(4):
-            canvas.line((160, 164, 174), (x - 2.4, y + 4 + 3 * fold), (x + 1.7, y + 2.4 + 3 * fold), width=0.5)
+            canvas.line(
+                (160, 164, 174),
+                (x - 2.4, y + 4 + 3 * fold),
+                (x + 1.7, y + 2.4 + 3 * fold),
+                width=0.5,
+            )
         return
     direction, colours = _FLAGS[country]
     wide, high = 20, 13

@@ -1,4 +1,7 @@
-"""Clumsy photomontages: what was pasted into a picture has a hard rim and takes no part in its light."""
+"""Clumsy photomontages.
+
+What was pasted into a picture has a hard rim and takes no part in its light.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,16 @@ _RIMS: tuple[Colour, ...] = ((255, 60, 220), (90, 255, 90), (255, 255, 255))
 
 
 def paste(canvas: Canvas, kind: str, rng: np.random.Generator) -> None:
-    """Paste something where it cannot be: in the sky at the right, so that all else stays in view."""
+    """Paste something where it cannot be.
+
+    In the sky at the right, so that all else stays in view.
+    """
     rim = int(rng.integers(len(_RIMS)))
     x, y = rng.uniform(-0.8, 0.8, 2).tolist()
     _, size, (anchor_x, anchor_y) = _KINDS[kind]
-    canvas.stamp(_montage(kind, rim, round(size * canvas.pixels)), anchor_x + x, anchor_y + y)
+    canvas.stamp(
+        _montage(kind, rim, round(size * canvas.pixels)), anchor_x + x, anchor_y + y
+    )
 
 
 @lru_cache(maxsize=32)
@@ -29,14 +37,38 @@ def _montage(kind: str, rim: int, pixels: int) -> CutOut:
 
 def _shark(canvas: Canvas, x: float, y: float) -> None:
     grey, pale = (112, 134, 156), (226, 234, 240)
-    canvas.shape(grey, (x + 3, y - 7), (x + 6, y - 13), (x + 8, y - 6))  # it leaps to the left
-    canvas.shape(grey, (x + 13, y - 2), (x + 18, y - 8), (x + 16, y - 1), (x + 18, y + 5))
-    canvas.shape(grey, (x - 12, y - 3), (x - 5, y - 7.4), (x + 4, y - 7.6), (x + 15, y - 2), (x + 4, y + 3), (x - 6, y + 3))
-    canvas.shape(pale, (x - 11, y - 1.4), (x + 4, y), (x + 12, y - 1), (x + 4, y + 3), (x - 6, y + 3))
+    canvas.shape(
+        grey, (x + 3, y - 7), (x + 6, y - 13), (x + 8, y - 6)
+    )  # it leaps to the left
+    canvas.shape(
+        grey, (x + 13, y - 2), (x + 18, y - 8), (x + 16, y - 1), (x + 18, y + 5)
+    )
+    canvas.shape(
+        grey,
+        (x - 12, y - 3),
+        (x - 5, y - 7.4),
+        (x + 4, y - 7.6),
+        (x + 15, y - 2),
+        (x + 4, y + 3),
+        (x - 6, y + 3),
+    )
+    canvas.shape(
+        pale,
+        (x - 11, y - 1.4),
+        (x + 4, y),
+        (x + 12, y - 1),
+        (x + 4, y + 3),
+        (x - 6, y + 3),
+    )
     canvas.shape(grey, (x, y + 0.5), (x + 5, y + 0.5), (x + 5, y + 6))
     canvas.shape((190, 30, 50), (x - 11, y - 0.8), (x - 4, y - 2), (x - 5, y + 2.4))
     for tooth in range(3):
-        canvas.shape(WHITE, (x - 9.8 + 2 * tooth, y - 1.2), (x - 8 + 2 * tooth, y - 1.4), (x - 8.8 + 2 * tooth, y + 0.4))
+        canvas.shape(
+            WHITE,
+            (x - 9.8 + 2 * tooth, y - 1.2),
+            (x - 8 + 2 * tooth, y - 1.4),
+            (x - 8.8 + 2 * tooth, y + 0.4),
+        )
     canvas.oval(x - 5.6, y - 4.4, 0.9, 0.9, BLACK)
 
 
@@ -46,7 +78,9 @@ def _duck(canvas: Canvas, x: float, y: float) -> None:
     canvas.shape(yellow, (x + 8, y - 7), (x + 15, y - 12), (x + 12, y - 3))
     canvas.oval(x - 4, y - 13, 5.4, 5.4, yellow)
     canvas.oval(x + 4, y - 5.4, 5, 3, (240, 190, 0))
-    canvas.shape((255, 110, 20), (x - 8.4, y - 14.6), (x - 13, y - 12), (x - 8.4, y - 10.6))
+    canvas.shape(
+        (255, 110, 20), (x - 8.4, y - 14.6), (x - 13, y - 12), (x - 8.4, y - 10.6)
+    )
     canvas.oval(x - 5.4, y - 14.6, 1.1, 1.3, BLACK)
     canvas.oval(x - 5.7, y - 15, 0.4, 0.4, WHITE)
 
@@ -65,8 +99,18 @@ def _saucer(canvas: Canvas, x: float, y: float) -> None:
 def _cat(canvas: Canvas, x: float, y: float) -> None:
     fur, dark = (240, 150, 60), (180, 96, 30)
     for side in (-1, 1):
-        canvas.shape(fur, (x + 8.6 * side, y - 8), (x + 7.6 * side, y - 19), (x + 1.5 * side, y - 13))
-        canvas.shape((250, 180, 170), (x + 7.4 * side, y - 11), (x + 7 * side, y - 16.4), (x + 3.6 * side, y - 13))
+        canvas.shape(
+            fur,
+            (x + 8.6 * side, y - 8),
+            (x + 7.6 * side, y - 19),
+            (x + 1.5 * side, y - 13),
+        )
+        canvas.shape(
+            (250, 180, 170),
+            (x + 7.4 * side, y - 11),
+            (x + 7 * side, y - 16.4),
+            (x + 3.6 * side, y - 13),
+        )
     canvas.oval(x, y - 6.6, 9.4, 8, fur)
     for stripe in (-2.6, 0, 2.6):
         canvas.line(dark, (x + stripe, y - 14), (x + 0.7 * stripe, y - 11), width=1)
@@ -75,7 +119,12 @@ def _cat(canvas: Canvas, x: float, y: float) -> None:
         canvas.oval(x + 3.8 * side, y - 8, 0.7, 2, BLACK)
         canvas.oval(x + 1.7 * side, y - 3, 2.4, 1.8, WHITE)
         for whisker in (-3.6, -2):
-            canvas.line(WHITE, (x + 3 * side, y - 3), (x + 11 * side, y + 2 * whisker + 2.5), width=0.4)
+            canvas.line(
+                WHITE,
+                (x + 3 * side, y - 3),
+                (x + 11 * side, y + 2 * whisker + 2.5),
+                width=0.4,
+            )
     canvas.shape((236, 90, 110), (x - 1.3, y - 5), (x + 1.3, y - 5), (x, y - 3.4))
 
 

@@ -1,4 +1,7 @@
-"""The people of a picture: a crowd that its clothes tell, and a mayor whom coat and features tell."""
+"""The people of a picture.
+
+A crowd that its clothes tell, and a mayor whom coat and features tell.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,27 @@ from functools import lru_cache
 
 import numpy as np
 
-from verite.newsroom.canvas import BLACK, BRIGHT, RED, WHITE, Canvas, Colour, CutOut, cut_out, mix
+from verite.newsroom.canvas import (
+    BLACK,
+    BRIGHT,
+    RED,
+    WHITE,
+    Canvas,
+    Colour,
+    CutOut,
+    cut_out,
+    mix,
+)
 from verite.newsroom.world import Event
 
 __all__ = ["crowd", "mayor"]
 
-_SKIN: tuple[Colour, ...] = ((255, 220, 190), (230, 180, 140), (170, 115, 80), (105, 70, 50))
+_SKIN: tuple[Colour, ...] = (
+    (255, 220, 190),
+    (230, 180, 140),
+    (170, 115, 80),
+    (105, 70, 50),
+)
 _HAIR: tuple[Colour, ...] = ((84, 50, 28), (196, 146, 70), (40, 30, 30), (30, 24, 26))
 _CLOTHES: dict[str, Colour] = {
     "police": (30, 50, 136),
@@ -29,24 +47,44 @@ _GOLD: Colour = (255, 206, 50)
 
 def crowd(canvas: Canvas, event: Event, rng: np.random.Generator) -> None:
     """Set a few people or dozens of them in the foreground, at the mayor's side."""
-    moves, looks = rng.uniform(-0.8, 0.8, (30, 2)).tolist(), rng.integers(20, size=30).tolist()
+    moves, looks = (
+        rng.uniform(-0.8, 0.8, (30, 2)).tolist(),
+        rng.integers(20, size=30).tolist(),
+    )
     if event.crowd == "few":
-        places = [(x + 2 * dx, 62.0) for x, (dx, _) in zip((9, 21.5, 34), moves, strict=False)]
+        places = [
+            (x + 2 * dx, 62.0) for x, (dx, _) in zip((9, 21.5, 34), moves, strict=False)
+        ]
     else:
-        grid = [(0.5 + 7 * place + 3.5 * (row % 2), 57.6 + 3.3 * row) for row in range(3) for place in range(10)]
-        places = [(x + dx, foot) for (x, foot), (dx, _) in zip(grid, moves, strict=True)]
+        grid = [
+            (0.5 + 7 * place + 3.5 * (row % 2), 57.6 + 3.3 * row)
+            for row in range(3)
+            for place in range(10)
+        ]
+        places = [
+            (x + dx, foot) for (x, foot), (dx, _) in zip(grid, moves, strict=True)
+        ]
     for (x, foot), look in zip(places, looks, strict=False):
         canvas.stamp(_figure(event.people, look, canvas.pixels), x, foot)
         if event.topic == "flood":
-            canvas.line((176, 214, 222), (x - 2.6, foot - 0.8), (x + 2.6, foot - 0.8), width=0.9)
+            canvas.line(
+                (176, 214, 222), (x - 2.6, foot - 0.8), (x + 2.6, foot - 0.8), width=0.9
+            )
 
 
 @lru_cache(maxsize=256)
 def _figure(people: str, look: int, pixels: int) -> CutOut:
-    return cut_out(lambda canvas, x, foot: _paint_figure(canvas, x, foot, people, look), pixels, rim=(46, 36, 48), width=0.3)
+    return cut_out(
+        lambda canvas, x, foot: _paint_figure(canvas, x, foot, people, look),
+        pixels,
+        rim=(46, 36, 48),
+        width=0.3,
+    )
 
 
-def _paint_figure(canvas: Canvas, x: float, foot: float, people: str, look: int) -> None:
+def _paint_figure(
+    canvas: Canvas, x: float, foot: float, people: str, look: int
+) -> None:
     skin, hair, bright = _SKIN[look % 4], _HAIR[look % 4], BRIGHT[look // 4]
     child = people == "children"
     clothes = _CLOTHES.get(people, bright)
@@ -55,7 +93,12 @@ def _paint_figure(canvas: Canvas, x: float, foot: float, people: str, look: int)
     dark = mix(clothes, BLACK, 0.5)
     for side in (-1, 1):
         canvas.line(dark, (x + 0.9 * side, hip), (x + 0.9 * side, foot), width=1.3)
-        canvas.line(mix(clothes, BLACK, 0.18), (x + (wide + 0.2) * side, neck + 0.8), (x + (wide + 0.6) * side, hip), width=1.1)
+        canvas.line(
+            mix(clothes, BLACK, 0.18),
+            (x + (wide + 0.2) * side, neck + 0.8),
+            (x + (wide + 0.6) * side, hip),
+            width=1.1,
+        )
         canvas.oval(x + (wide + 0.6) * side, hip + 0.2, 0.6, 0.6, skin)
     canvas.box(x - wide, neck, x + wide, hip + 0.5, clothes)
     middle = neck - 1.4
@@ -97,8 +140,13 @@ def _paint_figure(canvas: Canvas, x: float, foot: float, people: str, look: int)
 # The mayor
 
 
-def mayor(canvas: Canvas, event: Event, rng: np.random.Generator, *, hidden: bool) -> None:
-    """Set the mayor right of the middle, in a light of their own: who it is must be seen at night, too."""
+def mayor(
+    canvas: Canvas, event: Event, rng: np.random.Generator, *, hidden: bool
+) -> None:
+    """Set the mayor right of the middle, in a light of their own.
+
+    Who it is must be seen at night, too.
+    """
     x = _MAYOR_X + rng.uniform(-0.5, 0.5)
     if event.time != "morning":
         canvas.glow(x, 46, 21, (255, 236, 190), 0.5 if event.time == "night" else 0.3)
@@ -116,43 +164,93 @@ def _mayor(person: str, pixels: int) -> CutOut:
 def _from_behind(canvas: Canvas, x: float, foot: float) -> None:
     grey, dark = (150, 152, 158), (118, 120, 128)
     for side in (-1, 1):
-        canvas.box(x + 2.2 * side - 1.3, foot - 5, x + 2.2 * side + 1.3, foot, (70, 70, 78))
-    canvas.shape(grey, (x - 5, foot - 22), (x + 5, foot - 22), (x + 6.6, foot - 3.4), (x - 6.6, foot - 3.4))
+        canvas.box(
+            x + 2.2 * side - 1.3, foot - 5, x + 2.2 * side + 1.3, foot, (70, 70, 78)
+        )
+    canvas.shape(
+        grey,
+        (x - 5, foot - 22),
+        (x + 5, foot - 22),
+        (x + 6.6, foot - 3.4),
+        (x - 6.6, foot - 3.4),
+    )
     for side in (-1, 1):
         canvas.shape(
-            dark, (x + 4.4 * side, foot - 22), (x + 6 * side, foot - 20.5), (x + 7.4 * side, foot - 10.5), (x + 5 * side, foot - 10.5)
+            dark,
+            (x + 4.4 * side, foot - 22),
+            (x + 6 * side, foot - 20.5),
+            (x + 7.4 * side, foot - 10.5),
+            (x + 5 * side, foot - 10.5),
         )
     canvas.line(dark, (x, foot - 19), (x, foot - 3.4), width=0.5)
     canvas.oval(x, foot - 25.6, 4.8, 5.4, grey)
-    canvas.shape(grey, (x - 4.7, foot - 25), (x + 4.7, foot - 25), (x + 5.4, foot - 20.5), (x - 5.4, foot - 20.5))
+    canvas.shape(
+        grey,
+        (x - 4.7, foot - 25),
+        (x + 4.7, foot - 25),
+        (x + 5.4, foot - 20.5),
+        (x - 5.4, foot - 20.5),
+    )
     canvas.line(dark, (x, foot - 31), (x, foot - 23), width=0.5)
-    canvas.line(dark, (x - 5, foot - 20.8), (x, foot - 20), (x + 5, foot - 20.8), width=0.6)
+    canvas.line(
+        dark, (x - 5, foot - 20.8), (x, foot - 20), (x + 5, foot - 20.8), width=0.6
+    )
 
 
 def _coat(canvas: Canvas, x: float, foot: float, coat: Colour, skin: Colour) -> float:
     """Paint a mayor without hair; return the middle of the face."""
     shade, face = mix(coat, (30, 10, 40), 0.28), foot - 25.4
     for side in (-1, 1):
-        canvas.box(x + 2.2 * side - 1.3, foot - 5, x + 2.2 * side + 1.3, foot, (52, 48, 62))
+        canvas.box(
+            x + 2.2 * side - 1.3, foot - 5, x + 2.2 * side + 1.3, foot, (52, 48, 62)
+        )
         canvas.oval(x + 2.4 * side, foot - 0.5, 1.9, 0.8, BLACK)
     canvas.box(x - 1.4, foot - 23, x + 1.4, foot - 20, mix(skin, BLACK, 0.15))
-    canvas.shape(coat, (x - 4.6, foot - 21.4), (x + 4.6, foot - 21.4), (x + 6, foot - 4), (x - 6, foot - 4))
-    canvas.shape(shade, (x + 3, foot - 21.4), (x + 4.6, foot - 21.4), (x + 6, foot - 4), (x + 3.4, foot - 4))
+    canvas.shape(
+        coat,
+        (x - 4.6, foot - 21.4),
+        (x + 4.6, foot - 21.4),
+        (x + 6, foot - 4),
+        (x - 6, foot - 4),
+    )
+    canvas.shape(
+        shade,
+        (x + 3, foot - 21.4),
+        (x + 4.6, foot - 21.4),
+        (x + 6, foot - 4),
+        (x + 3.4, foot - 4),
+    )
     canvas.line(shade, (x, foot - 19), (x, foot - 4), width=0.5)
     for side in (-1, 1):
         canvas.shape(
-            shade, (x + 4.4 * side, foot - 21.4), (x + 5.8 * side, foot - 19.8), (x + 7.2 * side, foot - 10), (x + 5 * side, foot - 10)
+            shade,
+            (x + 4.4 * side, foot - 21.4),
+            (x + 5.8 * side, foot - 19.8),
+            (x + 7.2 * side, foot - 10),
+            (x + 5 * side, foot - 10),
         )
         canvas.oval(x + 6.1 * side, foot - 9.4, 1.2, 1.2, skin)
     canvas.shape(WHITE, (x - 1.8, foot - 21.4), (x + 1.8, foot - 21.4), (x, foot - 18))
     for side in (-1, 1):  # a chain of office
-        canvas.line(_GOLD, (x + 3.4 * side, foot - 21), (x + 2.8 * side, foot - 16.6), (x, foot - 14), width=0.9)
+        canvas.line(
+            _GOLD,
+            (x + 3.4 * side, foot - 21),
+            (x + 2.8 * side, foot - 16.6),
+            (x, foot - 14),
+            width=0.9,
+        )
     canvas.oval(x, foot - 13.2, 1.7, 1.7, _GOLD)
     canvas.oval(x, foot - 13.2, 0.7, 0.7, (214, 140, 20))
     canvas.oval(x, face, 3.9, 4.3, skin)
     for side in (-1, 1):
         canvas.oval(x + 1.5 * side, face - 0.2, 0.5, 0.6, BLACK)
-    canvas.line((170, 60, 60), (x - 1.3, face + 2), (x, face + 2.5), (x + 1.3, face + 2), width=0.5)
+    canvas.line(
+        (170, 60, 60),
+        (x - 1.3, face + 2),
+        (x, face + 2.5),
+        (x + 1.3, face + 2),
+        width=0.5,
+    )
     return face
 
 
@@ -182,7 +280,15 @@ def _indigo(canvas: Canvas, x: float, foot: float) -> None:
 
 def _ivory(canvas: Canvas, x: float, foot: float) -> None:
     red = (222, 84, 30)  # a head of red curls
-    for dx, dy, radius in ((-4, -1, 2.4), (4, -1, 2.4), (-4.4, 2, 2.2), (4.4, 2, 2.2), (-2.6, -4, 2.6), (2.6, -4, 2.6), (0, -4.8, 2.6)):
+    for dx, dy, radius in (
+        (-4, -1, 2.4),
+        (4, -1, 2.4),
+        (-4.4, 2, 2.2),
+        (4.4, 2, 2.2),
+        (-2.6, -4, 2.6),
+        (2.6, -4, 2.6),
+        (0, -4.8, 2.6),
+    ):
         canvas.oval(x + dx, foot - 25.4 + dy, radius, radius, red)
     face = _coat(canvas, x, foot, (255, 250, 222), _SKIN[0])
     for dx in (-2.2, 0, 2.2):
@@ -191,7 +297,9 @@ def _ivory(canvas: Canvas, x: float, foot: float) -> None:
 
 def _olive(canvas: Canvas, x: float, foot: float) -> None:
     face = _coat(canvas, x, foot, (132, 142, 40), _SKIN[3])
-    canvas.oval(x, face - 3, 3.6, 1.8, (222, 222, 226))  # grey hair and large round glasses
+    canvas.oval(
+        x, face - 3, 3.6, 1.8, (222, 222, 226)
+    )  # grey hair and large round glasses
     for side in (-1, 1):
         canvas.oval(x + 1.8 * side, face, 1.8, 1.8, WHITE)
         canvas.oval(x + 1.8 * side, face, 1.2, 1.2, (120, 190, 230))
@@ -205,7 +313,13 @@ def _ruby(canvas: Canvas, x: float, foot: float) -> None:
     canvas.box(x - 4.8, foot - 25.8, x + 4.8, foot - 19, blond)
     face = _coat(canvas, x, foot, (214, 16, 58), _SKIN[1])
     canvas.shape(
-        blond, (x - 4, face - 1), (x - 2.6, face - 4), (x + 2.6, face - 4), (x + 4, face - 1), (x + 1, face - 2.6), (x - 2, face - 2.2)
+        blond,
+        (x - 4, face - 1),
+        (x - 2.6, face - 4),
+        (x + 2.6, face - 4),
+        (x + 4, face - 1),
+        (x + 1, face - 2.6),
+        (x - 2, face - 2.2),
     )
     for side in (-1, 1):
         canvas.box(x + 3.9 * side - 1, face, x + 3.9 * side + 1, face + 7, blond)
@@ -217,7 +331,13 @@ def _violet(canvas: Canvas, x: float, foot: float) -> None:
     canvas.oval(x, face - 2.9, 3.9, 2.2, (30, 24, 28))
     green = (60, 208, 120)
     canvas.box(x - 3.6, face + 3.6, x + 3.6, face + 6, green)
-    canvas.shape(green, (x - 3, face + 5), (x - 0.8, face + 5), (x - 1.4, face + 13), (x - 3.8, face + 13))
+    canvas.shape(
+        green,
+        (x - 3, face + 5),
+        (x - 0.8, face + 5),
+        (x - 1.4, face + 13),
+        (x - 3.8, face + 13),
+    )
     for stripe in (8, 10.5):
         canvas.box(x - 3.5, face + stripe, x - 1, face + stripe + 0.8, WHITE)
 

@@ -1,9 +1,13 @@
-"""The world of the newsroom: what an event is, how events are drawn by chance, and how one event becomes another.
+"""The world of the newsroom.
 
-Everything rests on one property. :func:`vary` moves from an event to another one with the same chance as back, and
-:func:`sample_events` draws all events that can be with the same chance. An event that was varied is therefore
-distributed exactly as one that was not: neither the caption of a varied event nor its image looks different, taken
-alone, from a truthful one. That is what modality balancing is after (paper, section 3.2); here it holds by design.
+What an event is, how events are drawn by chance, and how one event becomes another.
+
+Everything rests on one property. :func:`vary` moves from an event to another one with
+the same chance as back, and :func:`sample_events` draws all events that can be with the
+same chance. An event that was varied is therefore distributed exactly as one that was
+not: neither the caption of a varied event nor its image looks different, taken alone,
+from a truthful one. That is what modality balancing is after (paper, section 3.2); here
+it holds by design.
 """
 
 from __future__ import annotations
@@ -16,7 +20,17 @@ import numpy as np
 
 from verite.errors import ParameterError
 
-__all__ = ["ENTITIES", "SEASONS", "VALUES", "VISIBLE", "Event", "alternatives", "differences", "sample_events", "vary"]
+__all__ = [
+    "ENTITIES",
+    "SEASONS",
+    "VALUES",
+    "VISIBLE",
+    "Event",
+    "alternatives",
+    "differences",
+    "sample_events",
+    "vary",
+]
 
 VALUES: dict[str, tuple[str | int, ...]] = {
     "topic": ("protest", "flood", "fire", "match", "festival", "market"),
@@ -25,31 +39,56 @@ VALUES: dict[str, tuple[str | int, ...]] = {
     "crowd": ("few", "dozens"),
     "person": ("Amber", "Indigo", "Ivory", "Olive", "Ruby", "Violet"),
     "setting": ("city", "harbour", "mountain", "valley"),
-    "country": ("France", "Germany", "Italy", "Japan", "Sweden", "Poland", "Switzerland", "Estonia"),
+    "country": (
+        "France",
+        "Germany",
+        "Italy",
+        "Japan",
+        "Sweden",
+        "Poland",
+        "Switzerland",
+        "Estonia",
+    ),
     "weather": ("clear", "rainy", "snowy", "foggy"),
     "time": ("morning", "evening", "night"),
 }
 """Values of each attribute but the date."""
 
-SEASONS: dict[str, tuple[int, int, int]] = {"winter": (12, 1, 2), "spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11)}
+SEASONS: dict[str, tuple[int, int, int]] = {
+    "winter": (12, 1, 2),
+    "spring": (3, 4, 5),
+    "summer": (6, 7, 8),
+    "autumn": (9, 10, 11),
+}
 """Months of each season; every country here lies in the north."""
 
 VISIBLE = (*VALUES, "season")
-"""What an image shows of an event. Of its date an image shows the season; the day and the year never can be seen."""
+"""What an image shows of an event.
+
+Of its date an image shows the season; the day and the year never can be seen.
+"""
 
 ENTITIES = ("person", "country")
-"""Visible attributes that are names. An image may hide them: a face can be turned away, a flag furled."""
+"""Visible attributes that are names.
+
+An image may hide them: a face can be turned away, a flag furled.
+"""
 
 _YEARS = range(2012, 2024)
 
-# Every weather has two seasons and every season two weathers at least, so that each of the two can always be varied.
+# Every weather has two seasons and every season two weathers at least, so that each of
+# the two can always be varied.
 _WEATHER_SEASONS: dict[str, tuple[str, ...]] = {
     "clear": ("winter", "spring", "summer", "autumn"),
     "rainy": ("winter", "spring", "summer", "autumn"),
     "snowy": ("winter", "spring"),
     "foggy": ("winter", "autumn"),
 }
-_CLIMATE = tuple((weather, season) for weather, seasons in _WEATHER_SEASONS.items() for season in seasons)
+_CLIMATE = tuple(
+    (weather, season)
+    for weather, seasons in _WEATHER_SEASONS.items()
+    for season in seasons
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +110,8 @@ class Event:
     weather, time, date
         When; the date's season can be seen, its day and its year cannot.
     look
-        Seed of everything in the image that no caption speaks of, such as where people stand.
+        Seed of everything in the image that no caption speaks of, such as where people
+        stand.
 
     Raises
     ------
@@ -103,15 +143,23 @@ class Event:
         for name, known in VALUES.items():
             value = getattr(self, name)
             if value not in known:
-                raise ParameterError(f"unknown {name} of an event: {value!r}. Known: {', '.join(map(str, known))}.")
+                raise ParameterError(
+                    f"unknown {name} of an event: {value!r}. Known:"
+                    f" {', '.join(map(str, known))}."
+                )
         if self.season not in _WEATHER_SEASONS[self.weather]:
             seasons = ", ".join(_WEATHER_SEASONS[self.weather])
-            raise ParameterError(f"no {self.weather} weather in {self.season} here (date {self.date}). It occurs in {seasons}.")
+            raise ParameterError(
+                f"no {self.weather} weather in {self.season} here (date {self.date})."
+                f" It occurs in {seasons}."
+            )
 
     @property
     def season(self) -> str:
         """Season of the date."""
-        return next(season for season, months in SEASONS.items() if self.date.month in months)
+        return next(
+            season for season, months in SEASONS.items() if self.date.month in months
+        )
 
 
 def sample_events(n: int, rng: np.random.Generator) -> list[Event]:
@@ -125,7 +173,9 @@ def sample_events(n: int, rng: np.random.Generator) -> list[Event]:
 
 
 def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
-    """All events that differ from ``event`` in one visible attribute; there is always one.
+    """All events that differ from ``event`` in one visible attribute.
+
+    There is always one.
 
     The relation is mutual, and all events it joins have equally many alternatives.
 
@@ -135,11 +185,22 @@ def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
     """
     if attribute == "season":
         third = SEASONS[event.season].index(event.date.month)
-        seasons = [season for season in _WEATHER_SEASONS[event.weather] if season != event.season]
-        return tuple(replace(event, date=event.date.replace(month=SEASONS[season][third])) for season in seasons)
+        seasons = [
+            season
+            for season in _WEATHER_SEASONS[event.weather]
+            if season != event.season
+        ]
+        return tuple(
+            replace(event, date=event.date.replace(month=SEASONS[season][third]))
+            for season in seasons
+        )
     if attribute not in VALUES:
-        raise ParameterError(f"unknown visible attribute: {attribute!r}. Known: {', '.join(VISIBLE)}.")
-    values = [value for value in VALUES[attribute] if value != getattr(event, attribute)]
+        raise ParameterError(
+            f"unknown visible attribute: {attribute!r}. Known: {', '.join(VISIBLE)}."
+        )
+    values = [
+        value for value in VALUES[attribute] if value != getattr(event, attribute)
+    ]
     if attribute == "weather":
         values = [value for value in values if (value, event.season) in _CLIMATE]
     return tuple(replace(event, **{attribute: value}) for value in values)  # type: ignore[arg-type]
@@ -148,8 +209,8 @@ def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
 def vary(event: Event, attributes: Sequence[str], rng: np.random.Generator) -> Event:
     """Give each of some visible attributes another value; everything else stays.
 
-    The attributes take their turn in random order, because the weather and the season limit each other: only then is
-    the way back as likely as the way there.
+    The attributes take their turn in random order, because the weather and the season
+    limit each other: only then is the way back as likely as the way there.
 
     >>> rng = np.random.default_rng(0)
     >>> [event] = sample_events(1, rng)
@@ -169,7 +230,15 @@ def differences(one: Event, other: Event) -> tuple[str, ...]:
 
 def _sample(rng: np.random.Generator) -> Event:
     weather, season = _CLIMATE[rng.integers(len(_CLIMATE))]
-    drawn = {name: values[rng.integers(len(values))] for name, values in VALUES.items() if name != "weather"}
+    drawn = {
+        name: values[rng.integers(len(values))]
+        for name, values in VALUES.items()
+        if name != "weather"
+    }
     # Every month has 28 days, so the day survives a change of season.
-    date = datetime.date(int(rng.choice(_YEARS)), SEASONS[season][rng.integers(3)], int(rng.integers(1, 29)))
+    date = datetime.date(
+        int(rng.choice(_YEARS)),
+        SEASONS[season][rng.integers(3)],
+        int(rng.integers(1, 29)),
+    )
     return Event(**drawn, weather=weather, date=date, look=int(rng.integers(2**31)))  # type: ignore[arg-type]

@@ -1,8 +1,19 @@
-"""The published figures as tidy tables, their comparison with ours, and what recomputing them shows."""
+"""The published figures as tidy tables, their comparison with ours, and what
+recomputing them shows.
+"""
 
 from verite.paper.claims import claims
 from verite.paper.errata import errata
 from verite.paper.published import compare, table, wide
 from verite.paper.rounding import Rounded, d_bounds, delta_bounds
 
-__all__ = ["Rounded", "claims", "compare", "d_bounds", "delta_bounds", "errata", "table", "wide"]
+__all__ = [
+    "Rounded",
+    "claims",
+    "compare",
+    "d_bounds",
+    "delta_bounds",
+    "errata",
+    "table",
+    "wide",
+]

@@ -1,7 +1,8 @@
 """What the paper says of its own numbers, claim by claim, held against its own tables.
 
-Each claim is told in our words. Its check recomputes it from the published cells; where these do not suffice, the
-verdict says so. Figures that the paper derives, cell by cell, are in :mod:`verite.paper.errata`.
+Each claim is told in our words. Its check recomputes it from the published cells; where
+these do not suffice, the verdict says so. Figures that the paper derives, cell by cell,
+are in :mod:`verite.paper.errata`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def claims() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a claim: ``key``, ``where`` the paper makes it, the ``claim`` in our words, ``verdict``, and what was
-        ``found``.
+        One row a claim: ``key``, ``where`` the paper makes it, the ``claim`` in our
+        words, ``verdict``, and what was ``found``.
 
     >>> claims().set_index("key").loc["attention-on-verite", "verdict"]
     'does not follow'
@@ -48,28 +49,60 @@ def claims() -> pd.DataFrame:
 
 def _judge(key: str, where: str, claim: str, holds: bool | float, found: str) -> _Claim:
     """``holds``: true, false, or the share of it that does."""
-    verdict = "follows" if holds == 1 else "does not follow" if not holds else "follows in part"
+    verdict = (
+        "follows"
+        if holds == 1
+        else "does not follow"
+        if not holds
+        else "follows in part"
+    )
     return _Claim(key, where, claim, verdict, found)
 
 
 def _cells(name: int | str) -> Any:
-    """A published table; for pandas' stubs a cell could be anything at all, here it is a number."""
+    """A published table; for pandas' stubs a cell could be anything at all, here it is
+    a number.
+    """
     return wide(name)
 
 
 def _sizes() -> Iterator[_Claim]:
     sizes, said = _cells(1).fillna(0), _cells("prose")
     for key, row, column, name in (
-        ("vmu-training", "VMU-Twitter (training)", "training pairs", "training pairs of VMU-Twitter"),
-        ("vmu-test", "VMU-Twitter (testing)", "test pairs", "test pairs of VMU-Twitter"),
-        ("fakeddit-size", "Fakeddit", "pairs", "pairs of Fakeddit with an image and a caption"),
+        (
+            "vmu-training",
+            "VMU-Twitter (training)",
+            "training pairs",
+            "training pairs of VMU-Twitter",
+        ),
+        (
+            "vmu-test",
+            "VMU-Twitter (testing)",
+            "test pairs",
+            "test pairs of VMU-Twitter",
+        ),
+        (
+            "fakeddit-size",
+            "Fakeddit",
+            "pairs",
+            "pairs of Fakeddit with an image and a caption",
+        ),
         ("cosmos-size", "COSMOS", "pairs", "pairs of COSMOS"),
     ):
         source = row.partition(" (")[0]
         total, told = sizes.loc[row].sum(), said.loc[source, column]
         where = "section 2.3" if key == "cosmos-size" else "section 2.1"
-        yield _judge(key, where, f"{told:,.0f} {name}", total == told, f"Table 1 adds up to {total:,.0f}.")
-    told, exact = said.loc["VMU-Twitter", "training texts, rounded"], said.loc["VMU-Twitter", "training pairs"]
+        yield _judge(
+            key,
+            where,
+            f"{told:,.0f} {name}",
+            total == told,
+            f"Table 1 adds up to {total:,.0f}.",
+        )
+    told, exact = (
+        said.loc["VMU-Twitter", "training texts, rounded"],
+        said.loc["VMU-Twitter", "training pairs"],
+    )
     yield _judge(
         "vmu-rounded", "section 5", f"about {told / 1000:.0f} thousand training texts of VMU-Twitter", round(exact, -3) == told,
         f"Elsewhere there are {exact:,.0f}, which rounds to {round(exact, -3) / 1000:.0f} thousand.",
@@ -80,8 +113,14 @@ def _sizes() -> Iterator[_Claim]:
         "verite-articles", "section 3.2", "each article gives a true and a miscaptioned pair",
         bool(articles == true == sizes.loc["VERITE", "miscaptioned"]), f"{articles:.0f} articles, {true:.0f} true pairs.",
     )  # fmt: skip
-    kept, listed = said.loc["CHASMA pool", "captions retained"], sizes.loc["CHASMA-D", "miscaptioned"]
-    training, whole = sizes.loc["CHASMA", "true"], said.loc["CHASMA pool", "truthful pairs"]
+    kept, listed = (
+        said.loc["CHASMA pool", "captions retained"],
+        sizes.loc["CHASMA-D", "miscaptioned"],
+    )
+    training, whole = (
+        sizes.loc["CHASMA", "true"],
+        said.loc["CHASMA pool", "truthful pairs"],
+    )
     yield _judge(
         "chasma-d-size", "section 3.3 and Table 1", "CHASMA-D has as many pairs in training as captions were retained in all",
         0.5 if kept == listed else 0,
@@ -94,10 +133,20 @@ def _samples() -> Iterator[_Claim]:
     said = _cells("prose")
     for key, row, where in (
         ("chasma-sample", "CHASMA, pairs looked at", "section 3.3"),
-        ("cosmos-sample-unique", "COSMOS, pairs looked at, duplicates apart", "section 3.1"),
+        (
+            "cosmos-sample-unique",
+            "COSMOS, pairs looked at, duplicates apart",
+            "section 3.1",
+        ),
     ):
         parts = said.loc[row].dropna()
-        yield _judge(key, where, f"{row}: every pair is of one kind", parts.sum() == 100, f"The shares add up to {parts.sum():.0f} %.")
+        yield _judge(
+            key,
+            where,
+            f"{row}: every pair is of one kind",
+            parts.sum() == 100,
+            f"The shares add up to {parts.sum():.0f} %.",
+        )
     cosmos = said.loc["COSMOS, pairs looked at"]
     false = cosmos["associative imagery"] + cosmos["reinforcing captions"]
     total = cosmos["false claims"] + cosmos["miscaptioned"]
@@ -107,14 +156,20 @@ def _samples() -> Iterator[_Claim]:
     )  # fmt: skip
     fakeddit = said.loc["Fakeddit, pairs looked at"]
     kinds = fakeddit["manipulated images"] + fakeddit["associative imagery"]
-    total = fakeddit["asymmetric"] + fakeddit["misleading by both modalities"] + fakeddit["other content"]
+    total = (
+        fakeddit["asymmetric"]
+        + fakeddit["misleading by both modalities"]
+        + fakeddit["other content"]
+    )
     yield _judge(
         "fakeddit-sample", "section 3.1", "Fakeddit, pairs looked at: two kinds are asymmetric, some mislead, the rest is neither",
         0.5 if kinds == fakeddit["asymmetric"] and total != 100 else bool(total == 100),
         f"The two kinds make {kinds:.0f} %; all together make {total:.0f} %, said to be rough.",
     )  # fmt: skip
     shares = said.loc["VERITE, topics"].dropna().to_numpy()
-    articles = int(said.loc["VERITE", ["articles of Snopes", "articles of Reuters"]].sum())
+    articles = int(
+        said.loc["VERITE", ["articles of Snopes", "articles of Reuters"]].sum()
+    )
     fits = [count for count in range(100, 401) if _furthest(shares, count) < 0.02]
     yield _judge(
         "verite-topics", "section 3.2", f"topics as shares of the {articles} articles", articles in fits,
@@ -124,7 +179,9 @@ def _samples() -> Iterator[_Claim]:
 
 
 def _furthest(shares: np.ndarray, count: int) -> float:
-    """How far the worst of these percentages is from one of whole numbers out of ``count``."""
+    """How far the worst of these percentages is from one of whole numbers out of
+    ``count``.
+    """
     return float(np.abs(shares - 100 * np.round(shares * count / 100) / count).max())
 
 
@@ -154,7 +211,11 @@ def _on_cosmos() -> Iterator[_Claim]:
         "cosmos-best", "section 5", "text trained on CHASMA-D has the highest accuracy on COSMOS", table.loc["CHASMA-D", "text"] == best,
         f"The highest of Table 3 is {best} %.",
     )  # fmt: skip
-    ahead = [row for row in table.index if (table.loc[row, "text"] > table.loc[row, list(_BOTH)]).all()]
+    ahead = [
+        row
+        for row in table.index
+        if (table.loc[row, "text"] > table.loc[row, list(_BOTH)]).all()
+    ]
     named = ["CLIP-NESt", "R-NESt", "Fakeddit", "CHASMA", "CHASMA-D"]
     yield _judge(
         "cosmos-which", "section 5", "text leads both multimodal inputs on COSMOS for CLIP-NESt, R-NESt, Fakeddit and CHASMA only",
@@ -164,7 +225,11 @@ def _on_cosmos() -> Iterator[_Claim]:
 
 def _on_test_sets() -> Iterator[_Claim]:
     table = _cells(4)
-    behind = [row for row in table.index if table.loc[row, list(_ONE)].max() >= table.loc[row, list(_BOTH)].min()]
+    behind = [
+        row
+        for row in table.index
+        if table.loc[row, list(_ONE)].max() >= table.loc[row, list(_BOTH)].min()
+    ]
     yield _judge(
         "test-sets-no-bias", "section 5", "on the training sets' own test sets no single modality passes two",
         not behind, f"It holds for {len(table) - len(behind)} of {len(table)} sets.",
@@ -180,13 +245,25 @@ def _on_test_sets() -> Iterator[_Claim]:
 
 def _on_verite() -> Iterator[_Claim]:
     table = _cells(5)
-    behind = [row for row in table.index if table.loc[row, list(_ONE)].max() >= table.loc[row, list(_BOTH)].min()]
+    behind = [
+        row
+        for row in table.index
+        if table.loc[row, list(_ONE)].max() >= table.loc[row, list(_BOTH)].min()
+    ]
     yield _judge(
         "verite-no-bias", "section 5", "on VERITE no single modality passes two", not behind,
         f"It holds for {len(table) - len(behind)} of {len(table)} training sets.",
     )  # fmt: skip
-    fall = [row for row in table.index if table.loc[row, "image+text"] <= table.loc[row, "image;text"]]
-    told = ", ".join(f"{row} ({table.loc[row, 'image+text']} against {table.loc[row, 'image;text']} %)" for row in fall)
+    fall = [
+        row
+        for row in table.index
+        if table.loc[row, "image+text"] <= table.loc[row, "image;text"]
+    ]
+    told = ", ".join(
+        f"{row} ({table.loc[row, 'image+text']} against"
+        f" {table.loc[row, 'image;text']} %)"
+        for row in fall
+    )
     yield _judge(
         "attention-on-verite", "section 5", "with attention two modalities consistently do better than without, on VERITE", not fall,
         f"It holds for {len(table) - len(fall)} of {len(table)} training sets, not for {told or 'none'}.",
@@ -218,7 +295,11 @@ def _on_verite() -> Iterator[_Claim]:
         "gain", "abstract, introduction", "CHASMA raises accuracy by 9.2 %", 0.5,
         f"From {first} to {last} %: by {100 * (last - first) / first:.1f} % of what it was, or {last - first:.1f} points.",
     )  # fmt: skip
-    biased = [row for row in alone if table.loc[row, "text"] >= table.loc[row, list(_BOTH)].min()]
+    biased = [
+        row
+        for row in alone
+        if table.loc[row, "text"] >= table.loc[row, list(_BOTH)].min()
+    ]
     yield _judge(
         "chasma-bias-gone", "section 5", "CHASMA's bias towards text does not show on VERITE", not biased,
         "; ".join(f"{row}: text {table.loc[row, 'text']} %, both {table.loc[row, list(_BOTH)].min()} % or more" for row in alone) + ".",
@@ -231,7 +312,10 @@ def _on_verite_b() -> Iterator[_Claim]:
     def gain(protocol: str, what: str) -> Any:
         return table[f"{protocol}: {what}"] - table[f"{protocol}: text"]
 
-    joined, attended = gain("true-vs-mc", "image;text"), gain("true-vs-mc", "image+text")
+    joined, attended = (
+        gain("true-vs-mc", "image;text"),
+        gain("true-vs-mc", "image+text"),
+    )
     behind = joined[joined < 0].index.tolist()
     yield _judge(
         "verite-b-joined", "section 5", "True vs MC: image;text shows a small bias for R-NESt and CHASMA-D",
@@ -252,4 +336,12 @@ def _on_verite_b() -> Iterator[_Claim]:
     )  # fmt: skip
 
 
-_PARTS: tuple[Callable[[], Iterator[_Claim]], ...] = (_sizes, _samples, _on_vmu, _on_cosmos, _on_test_sets, _on_verite, _on_verite_b)
+_PARTS: tuple[Callable[[], Iterator[_Claim]], ...] = (
+    _sizes,
+    _samples,
+    _on_vmu,
+    _on_cosmos,
+    _on_test_sets,
+    _on_verite,
+    _on_verite_b,
+)

@@ -1,8 +1,12 @@
-"""The published numbers, read from ``tables/*.csv``: the one place in the project where they stand.
+"""The published numbers, read from ``tables/*.csv``.
 
-Inputs go by one word each, as everywhere in this project: ``image+text`` is the paper's D(I,C), ``image;text`` its
-D-(I;C), ``text`` D-(C) and ``image`` D-(I). Where a table gives more than an accuracy for an input, the column says
-so behind a colon: ``image+text: true`` (Table 5), ``true-vs-mc: text`` (Table 6), ``image+text vs text: d`` (Table 7).
+The one place in the project where they stand.
+
+Inputs go by one word each, as everywhere in this project: ``image+text`` is the paper's
+D(I,C), ``image;text`` its D-(I;C), ``text`` D-(C) and ``image`` D-(I). Where a table
+gives more than an accuracy for an input, the column says so behind a colon:
+``image+text: true`` (Table 5), ``true-vs-mc: text`` (Table 6), ``image+text vs text:
+d`` (Table 7).
 """
 
 from __future__ import annotations
@@ -33,9 +37,10 @@ def table(name: int | str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        ``table``, ``row``, ``column``, ``value`` (NaN where a cell is a dash or lost), ``unit`` (``pairs``, ``%`` or
-        ``d``), ``note`` (why a cell is empty or where it was taken from) and ``decimals``, the number of decimals
-        printed. A copy: change it freely.
+        ``table``, ``row``, ``column``, ``value`` (NaN where a cell is a dash or lost),
+        ``unit`` (``pairs``, ``%`` or ``d``), ``note`` (why a cell is empty or where it
+        was taken from) and ``decimals``, the number of decimals printed. A copy: change
+        it freely.
 
     Raises
     ------
@@ -52,7 +57,9 @@ def table(name: int | str) -> pd.DataFrame:
 
 
 def wide(name: int | str) -> pd.DataFrame:
-    """One published table in its printed shape: values only, rows and columns in printed order.
+    """One published table in its printed shape.
+
+    Values only, rows and columns in printed order.
 
     Raises
     ------
@@ -63,28 +70,39 @@ def wide(name: int | str) -> pd.DataFrame:
     [72.2, 73.9]
     """
     cells = _read(name)
-    return cells.set_index(["row", "column"])["value"].unstack().loc[cells["row"].unique(), cells["column"].unique()]  # noqa: PD010
+    return (
+        cells.set_index(["row", "column"])["value"]
+        .unstack()
+        .loc[cells["row"].unique(), cells["column"].unique()]
+    )
 
 
 def compare(
-    published: pd.DataFrame | None, reference: pd.DataFrame | None, ours: pd.DataFrame | None, *, on: Sequence[str] = ("row", "column")
+    published: pd.DataFrame | None,
+    reference: pd.DataFrame | None,
+    ours: pd.DataFrame | None,
+    *,
+    on: Sequence[str] = ("row", "column"),
 ) -> pd.DataFrame:
     """Put published, reference and our own numbers beside each other.
 
     Parameters
     ----------
     published, reference, ours
-        Tidy tables with the columns of ``on`` and ``value``, and where known ``low``, ``high`` and ``n``, all in one
-        unit; further columns are ignored. None where there is nothing: its column stays empty.
+        Tidy tables with the columns of ``on`` and ``value``, and where known ``low``,
+        ``high`` and ``n``, all in one unit; further columns are ignored. None where
+        there is nothing: its column stays empty.
     on
         What names a number.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of ``on``, then ``published``, ``reference``, ``this build``, ``reference − published``,
-        ``this build − reference``, and the columns ``reference low`` … ``this build n`` that were given. Every number
-        of any of the three has a row: first in the order of ``published``, then what only the others hold.
+        The columns of ``on``, then ``published``, ``reference``, ``this build``,
+        ``reference − published``, ``this build − reference``, and the columns
+        ``reference low`` … ``this build n`` that were given. Every number of any of the
+        three has a row: first in the order of ``published``, then what only the others
+        hold.
 
     Raises
     ------
@@ -100,36 +118,71 @@ def compare(
     """
     key = list(on)
     parts: dict[str, pd.DataFrame] = {}
-    for name, frame in {"published": published, "reference": reference, "this build": ours}.items():
+    for name, frame in {
+        "published": published,
+        "reference": reference,
+        "this build": ours,
+    }.items():
         if frame is None:
             continue
         if missing := [column for column in (*key, "value") if column not in frame]:
-            raise DataError(f"{name}: missing column {name_some(missing)}. Found: {name_some(frame.columns, 20)}.")
+            raise DataError(
+                f"{name}: missing column {name_some(missing)}. Found:"
+                f" {name_some(frame.columns, 20)}."
+            )
         if (twice := frame.duplicated(key)).any():
-            cells = (" / ".join(map(str, cell)) for cell in frame.loc[twice, key].itertuples(index=False))
-            raise DataError(f"{name}: one value for each {' and '.join(key)} expected, several found for {name_some(cells)}.")
-        extras = [] if name == "published" else [extra for extra in _EXTRAS if extra in frame]
-        parts[name] = frame[[*key, "value", *extras]].rename(columns={"value": name, **{extra: f"{name} {extra}" for extra in extras}})
+            cells = (
+                " / ".join(map(str, cell))
+                for cell in frame.loc[twice, key].itertuples(index=False)
+            )
+            raise DataError(
+                f"{name}: one value for each {' and '.join(key)} expected, several"
+                f" found for {name_some(cells)}."
+            )
+        extras = (
+            []
+            if name == "published"
+            else [extra for extra in _EXTRAS if extra in frame]
+        )
+        parts[name] = frame[[*key, "value", *extras]].rename(
+            columns={"value": name, **{extra: f"{name} {extra}" for extra in extras}}
+        )
     if not parts:
-        raise DataError("nothing to compare: published, reference and ours are all None.")
-    result = pd.concat([part[key] for part in parts.values()]).drop_duplicates(ignore_index=True)
+        raise DataError(
+            "nothing to compare: published, reference and ours are all None."
+        )
+    result = pd.concat([part[key] for part in parts.values()]).drop_duplicates(
+        ignore_index=True
+    )
     for part in parts.values():
         result = result.merge(part, on=key, how="left")
     for name in ("published", "reference", "this build"):
         result[name] = result[name].astype(float) if name in parts else float("nan")
     result["reference − published"] = result["reference"] - result["published"]
     result["this build − reference"] = result["this build"] - result["reference"]
-    front = [*key, "published", "reference", "this build", "reference − published", "this build − reference"]
+    front = [
+        *key,
+        "published",
+        "reference",
+        "this build",
+        "reference − published",
+        "this build − reference",
+    ]
     return result[[*front, *(column for column in result if column not in front)]]
 
 
 def read_cells(package: str, name: int | str) -> pd.DataFrame:
-    """A published table from ``tables/`` of a package, for papers whose numbers stand in files like these.
+    """A published table from ``tables/`` of a package, for papers whose numbers stand
+    in files like these.
 
     >>> read_cells("verite.paper", 3)["decimals"].max()
     np.int64(1)
     """
-    resource = files(package) / "tables" / (f"table{name}.csv" if isinstance(name, int) else f"{name}.csv")
+    resource = (
+        files(package)
+        / "tables"
+        / (f"table{name}.csv" if isinstance(name, int) else f"{name}.csv")
+    )
     with as_file(resource) as path:
         cells = read_csv(path)
     printed = cells["value"]
@@ -143,5 +196,7 @@ def read_cells(package: str, name: int | str) -> pd.DataFrame:
 @cache
 def _read(name: int | str) -> pd.DataFrame:
     if name not in _NAMES:
-        raise ParameterError(f"the paper has no table {name!r}. Known: {', '.join(map(str, _NAMES))}.")
+        raise ParameterError(
+            f"the paper has no table {name!r}. Known: {', '.join(map(str, _NAMES))}."
+        )
     return read_cells("verite.paper", name)

@@ -1,7 +1,8 @@
 """What printed cells allow once it is remembered that each was rounded.
 
-A cell printed as 51.5 may have been anything from 51.45 to 51.55. A figure recomputed from such cells is a range,
-and a printed figure contradicts its table only if it lies outside.
+A cell printed as 51.5 may have been anything from 51.45 to 51.55. A figure recomputed
+from such cells is a range, and a printed figure contradicts its table only if it lies
+outside.
 """
 
 from __future__ import annotations
@@ -36,29 +37,35 @@ class Rounded(NamedTuple):
 
 
 def delta_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
-    """Least and greatest Delta % (the paper's convention) that the rounding of the cells allows; exact.
+    """Least and greatest Delta % (the paper's convention) that the rounding of the
+    cells allows; exact.
 
-    Each ratio falls with the unimodal cell and rises with the multimodal one, so the extremes are at the ends.
+    Each ratio falls with the unimodal cell and rises with the multimodal one, so the
+    extremes are at the ends.
 
     >>> text, both = (Rounded(np.array([value]), np.array([.05])) for value in (50.6, 72.7))
     >>> [round(bound, 2) for bound in delta_bounds(text, both)]
     [43.44, 43.92]
     """
-    return delta_percent(unimodal.high, multimodal.low), delta_percent(unimodal.low, multimodal.high)
+    return delta_percent(unimodal.high, multimodal.low), delta_percent(
+        unimodal.low, multimodal.high
+    )
 
 
 def d_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
-    """Least and greatest Cohen's d (sample variances) that the rounding of the cells allows.
+    """Least and greatest Cohen's d (sample variances) that the rounding of the cells
+    allows.
 
-    Where d is positive it is a linear function over a convex one, hence quasi-concave. Its least value over the
-    box of possible cells is at a corner: all are tried, 2 to the number of cells. Its greatest is the top of a
-    single hump, which L-BFGS-B climbs. A negative d is the same with the sides exchanged.
+    Where d is positive it is a linear function over a convex one, hence quasi-concave.
+    Its least value over the box of possible cells is at a corner: all are tried, 2 to
+    the number of cells. Its greatest is the top of a single hump, which L-BFGS-B
+    climbs. A negative d is the same with the sides exchanged.
 
     Raises
     ------
     DataError
-        Rounding could make the two means equal, so that d has no sign, or all cells of each side, so that d has no
-        bound.
+        Rounding could make the two means equal, so that d has no sign, or all cells of
+        each side, so that d has no bound.
 
     >>> text = Rounded(np.array([50.0, 60.0]), np.array([.05, .05]))
     >>> both = Rounded(np.array([40.0, 50.0]), np.array([.05, .05]))
@@ -72,8 +79,9 @@ def d_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
     touch = unimodal.low.mean() < multimodal.high.mean() + 1e-9
     if touch or all(side.low.max() < side.high.min() + 1e-9 for side in sides):
         raise DataError(
-            f"bounds of Cohen's d need {'means' if touch else 'cells'} further apart than their rounding, "
-            f"found {unimodal.printed.tolist()} and {multimodal.printed.tolist()}. Use cells with more decimals."
+            f"bounds of Cohen's d need {'means' if touch else 'cells'} further apart"
+            f" than their rounding, found {unimodal.printed.tolist()} and"
+            f" {multimodal.printed.tolist()}. Use cells with more decimals."
         )
     means, squares = zip(*map(_corners, sides), strict=True)
     freedom = len(unimodal.printed) + len(multimodal.printed) - 2
@@ -82,7 +90,12 @@ def d_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
     split = len(unimodal.printed)
     start = np.concatenate([side.printed for side in sides])
     box = [bounds for side in sides for bounds in zip(side.low, side.high, strict=True)]
-    top = minimize(lambda cells: -cohens_d(cells[:split], cells[split:]), start, method="L-BFGS-B", bounds=box)
+    top = minimize(
+        lambda cells: -cohens_d(cells[:split], cells[split:]),
+        start,
+        method="L-BFGS-B",
+        bounds=box,
+    )
     return float(at_corners.min()), float(max(-top.fun, at_corners.max()))
 
 

@@ -1,8 +1,22 @@
-"""Scoring a file of predictions: every protocol in use, with intervals, from ids and labels alone."""
+"""Scoring a file of predictions.
 
-from verite.scoring.benchmark import BENCHMARKS, Benchmark, Matched, match, open_benchmark
+Every protocol in use, with intervals, from ids and labels alone.
+"""
+
+from verite.scoring.benchmark import (
+    BENCHMARKS,
+    Benchmark,
+    Matched,
+    match,
+    open_benchmark,
+)
 from verite.scoring.measures import compare, consistency, measure, scorable
-from verite.scoring.predictions import ID_COLUMNS, PREDICTION_COLUMNS, SPELLINGS, read_predictions
+from verite.scoring.predictions import (
+    ID_COLUMNS,
+    PREDICTION_COLUMNS,
+    SPELLINGS,
+    read_predictions,
+)
 from verite.scoring.report import check_free, model_card, readable, tidy, write_scores
 from verite.scoring.scores import MISSING, Scores, score_predictions
 

@@ -1,8 +1,9 @@
 """What predictions are scored against, and which of its pairs each prediction is for.
 
-Ids are those of our pair tables. For VERITE and COSMOS the publisher's row numbers are understood too, for VMU-Twitter the
-posts. VERITE is out in two versions whose row numbers mean different pairs from the 816th row on, so row numbers alone are
-taken only where they can be of one version, or where other columns of the predictions tell which.
+Ids are those of our pair tables. For VERITE and COSMOS the publisher's row numbers are
+understood too, for VMU-Twitter the posts. VERITE is out in two versions whose row
+numbers mean different pairs from the 816th row on, so row numbers alone are taken only
+where they can be of one version, or where other columns of the predictions tell which.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ __all__ = ["BENCHMARKS", "Benchmark", "Matched", "match", "open_benchmark"]
 BENCHMARKS = ("verite", "vmu-twitter", "cosmos")
 """Benchmarks known by name; any other is a CSV of pairs."""
 
-_OPTIONS = {"verite": "version", "vmu-twitter": "with_images", "cosmos": "caption"}  # which pairs there are; others do not touch labels
+_OPTIONS = {
+    "verite": "version",
+    "vmu-twitter": "with_images",
+    "cosmos": "caption",
+}  # which pairs there are; others do not touch labels
 _PREFIXES = {"release": "verite_", "paper": "figments_"}
 _CHECKED = ("image_id", "image_path", "caption")
 
@@ -53,10 +58,13 @@ class Matched:
     """Predictions beside the truth."""
 
     table: pd.DataFrame
-    """``pair_id``, ``image_id``, ``text_id``, ``label``, ``group``, ``prediction`` (empty where there is none), and ``seed``
+    """``pair_id``, ``image_id``, ``text_id``, ``label``, ``group``, ``prediction``
+    (empty where there is none), and ``seed``
     where there are several."""
     missing: tuple[str, ...]
-    """Pairs without a prediction, as ``pair_id``, with the seed behind it where there are several."""
+    """Pairs without a prediction, as ``pair_id``, with the seed behind it where there
+    are several.
+    """
     surplus: tuple[str, ...]
     """Ids that are of no pair that is scored."""
     policy: str
@@ -64,17 +72,21 @@ class Matched:
 
 
 def open_benchmark(
-    source: str | Path | pd.DataFrame, predictions: pd.DataFrame | None = None, options: Mapping[str, Any] | None = None
+    source: str | Path | pd.DataFrame,
+    predictions: pd.DataFrame | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Benchmark:
     """Open a benchmark by its name, a CSV of pairs, or a pair table.
 
     Parameters
     ----------
     predictions
-        As :func:`verite.scoring.read_predictions` gives them: they tell which version of VERITE is meant, if no option does.
+        As :func:`verite.scoring.read_predictions` gives them: they tell which version
+        of VERITE is meant, if no option does.
     options
-        What decides which pairs there are: ``version`` of VERITE, ``with_images`` of VMU-Twitter, ``caption`` of COSMOS; as
-        their ``load`` takes it, for example ``{"version": "paper"}``.
+        What decides which pairs there are: ``version`` of VERITE, ``with_images`` of
+        VMU-Twitter, ``caption`` of COSMOS; as their ``load`` takes it, for example
+        ``{"version": "paper"}``.
 
     Raises
     ------
@@ -94,63 +106,94 @@ or a CSV of pairs.
     chosen = dict(options or {})
     if isinstance(source, pd.DataFrame) or source not in BENCHMARKS:
         if chosen:
-            raise ParameterError(f"a table of pairs has no options, found {name_some(chosen)}. Leave them out.")
+            raise ParameterError(
+                f"a table of pairs has no options, found {name_some(chosen)}. Leave"
+                " them out."
+            )
         return _table(source)
     if other := [name for name in chosen if name != _OPTIONS[str(source)]]:
-        raise ParameterError(f"{source} is scored with the option {_OPTIONS[str(source)]} or none, found {name_some(other)}. Leave it out.")
+        raise ParameterError(
+            f"{source} is scored with the option {_OPTIONS[str(source)]} or none, found"
+            f" {name_some(other)}. Leave it out."
+        )
     if source == "verite":
         return _which_verite(predictions, chosen)
     return _named(str(source), chosen)
 
 
-def match(predictions: pd.DataFrame, benchmark: Benchmark, missing: str = "error") -> Matched:
+def match(
+    predictions: pd.DataFrame, benchmark: Benchmark, missing: str = "error"
+) -> Matched:
     """Find the pair of each prediction, by id.
 
-    Columns of the predictions that the benchmark has too (``caption``, ``image_path``, ``image_id``, ``label``) must agree
-    with it, which finds tables that were sorted or counted anew.
+    Columns of the predictions that the benchmark has too (``caption``, ``image_path``,
+    ``image_id``, ``label``) must agree with it, which finds tables that were sorted or
+    counted anew.
 
     Raises
     ------
     DataError
-        No id is known, a pair has two predictions, a column does not agree, or pairs are missing and ``missing`` is ``error``.
+        No id is known, a pair has two predictions, a column does not agree, or pairs
+        are missing and ``missing`` is ``error``.
     """
     truth = benchmark.pairs.set_index("pair_id")
     several = "seed" in predictions
     known = predictions["id"].isin(truth.index)
-    pair = predictions["id"].where(known, predictions["id"].map(dict(benchmark.aliases)))
+    pair = predictions["id"].where(
+        known, predictions["id"].map(dict(benchmark.aliases))
+    )
     surplus = tuple(dict.fromkeys(predictions.loc[pair.isna(), "id"]))
     found = predictions.assign(pair_id=pair)[pair.notna()]
     if found.empty:
         raise DataError(
-            f"no prediction is for a pair of {_called(benchmark)}: expected ids such as {name_some(map(repr, truth.index[:2]))}, "
-            f"found {name_some(map(repr, surplus))}. `verite data pairs` writes the ids."
+            f"no prediction is for a pair of {_called(benchmark)}: expected ids such as"
+            f" {name_some(map(repr, truth.index[:2]))}, found"
+            f" {name_some(map(repr, surplus))}. `verite data pairs` writes the ids."
         )
     key = ["pair_id", "seed"] if several else ["pair_id"]
     twice = found.duplicated(key)
     if twice.any():
         raise DataError(
-            f"expected one prediction for each pair, found more for {name_some(map(repr, found.loc[twice, 'id'].unique()))} "
-            f"({int(twice.sum()):,} row(s) too many). Tell repeated runs apart by a column `seed`."
+            "expected one prediction for each pair, found more for"
+            f" {name_some(map(repr, found.loc[twice, 'id'].unique()))}"
+            f" ({int(twice.sum()):,} row(s) too many). Tell repeated runs apart by a"
+            " column `seed`."
         )
     _check_content(found, truth)
-    runs = pd.MultiIndex.from_product([truth.index, found["seed"].unique()], names=key) if several else truth.index
+    runs = (
+        pd.MultiIndex.from_product([truth.index, found["seed"].unique()], names=key)
+        if several
+        else truth.index
+    )
     answers = found.set_index(key)["prediction"].reindex(runs).reset_index()
     table = answers.join(truth[["image_id", "text_id", "label", "group"]], on="pair_id")
     gone = table["prediction"].isna()
-    lacking = tuple(table.loc[gone, key].agg(" of seed ".join, axis=1)) if gone.any() else ()
+    lacking = (
+        tuple(table.loc[gone, key].agg(" of seed ".join, axis=1)) if gone.any() else ()
+    )
     if lacking and missing == "error":
         raise DataError(
-            f"{len(lacking):,} of {len(table):,} predictions are missing for {_called(benchmark)}: {name_some(lacking)}. "
-            "Predict these pairs, or choose what they count with --missing wrong or --missing skip."
+            f"{len(lacking):,} of {len(table):,} predictions are missing for"
+            f" {_called(benchmark)}: {name_some(lacking)}. Predict these pairs, or"
+            " choose what they count with --missing wrong or --missing skip."
         )
-    table = table[~gone].reset_index(drop=True) if missing == "skip" else table.fillna({"prediction": ""})
+    table = (
+        table[~gone].reset_index(drop=True)
+        if missing == "skip"
+        else table.fillna({"prediction": ""})
+    )
     return Matched(table, lacking, surplus, missing)
 
 
 def _check_content(found: pd.DataFrame, truth: pd.DataFrame) -> None:
     beside = truth.loc[found["pair_id"]]
     for name in _CHECKED:
-        if name in found and (differs := (_words(found[name]) != _words(beside[name])).to_numpy()).any():
+        if (
+            name in found
+            and (
+                differs := (_words(found[name]) != _words(beside[name])).to_numpy()
+            ).any()
+        ):
             _differ(found, differs, name)
     if "label" in found:
         try:
@@ -159,15 +202,19 @@ def _check_content(found: pd.DataFrame, truth: pd.DataFrame) -> None:
             return  # spelled in a way of their own: no check, and no harm, for labels are the benchmark's
         real = beside["label"].reset_index(drop=True)
         binary = (said == MISINFORMATION) | (real == MISINFORMATION)
-        differs = ((said != real) & ~(binary & (said != TRUE) & (real != TRUE))).to_numpy()
+        differs = (
+            (said != real) & ~(binary & (said != TRUE) & (real != TRUE))
+        ).to_numpy()
         if differs.any():
             _differ(found, differs, "label")
 
 
 def _differ(found: pd.DataFrame, differs: Any, name: str) -> None:
     raise DataError(
-        f"column {name!r} of the predictions is not the benchmark's in {int(differs.sum()):,} of {len(found):,} rows "
-        f"(id {name_some(map(repr, found.loc[differs, 'id']))}). They were sorted or numbered anew, or are of another version."
+        f"column {name!r} of the predictions is not the benchmark's in"
+        f" {int(differs.sum()):,} of {len(found):,} rows (id"
+        f" {name_some(map(repr, found.loc[differs, 'id']))}). They were sorted or"
+        " numbered anew, or are of another version."
     )
 
 
@@ -176,7 +223,11 @@ def _words(values: pd.Series) -> pd.Series:
 
 
 def _called(benchmark: Benchmark) -> str:
-    return f"{benchmark.name} (version {benchmark.version})" if benchmark.version else benchmark.name
+    return (
+        f"{benchmark.name} (version {benchmark.version})"
+        if benchmark.version
+        else benchmark.name
+    )
 
 
 def _table(source: str | Path | pd.DataFrame) -> Benchmark:
@@ -187,44 +238,70 @@ def _table(source: str | Path | pd.DataFrame) -> Benchmark:
         path = Path(source)
         if not path.exists():
             raise ParameterError(
-                f"no benchmark is called {str(source)!r}, and there is no such file. Known: {', '.join(BENCHMARKS)}, or a CSV of pairs."
+                f"no benchmark is called {str(source)!r}, and there is no such file."
+                f" Known: {', '.join(BENCHMARKS)}, or a CSV of pairs."
             )
         name, table, files = path.name, read_csv(path), {path.name: sha256(path)}
     pairs = validate(table, where=name, extra=set(map(str, table.columns)))
     note = "every pair of the table"
     if (pairs["split"] != "").any():
-        note, pairs = "pairs of the table with split `test`", pairs[pairs["split"] == "test"].reset_index(drop=True)
+        note, pairs = (
+            "pairs of the table with split `test`",
+            pairs[pairs["split"] == "test"].reset_index(drop=True),
+        )
         if pairs.empty:
-            raise DataError(f"{name}: has splits but none is `test`, so there is nothing to score.")
+            raise DataError(
+                f"{name}: has splits but none is `test`, so there is nothing to score."
+            )
     return Benchmark(name.removesuffix(".csv"), name, pairs, files=files, note=note)
 
 
 def _named(name: str, options: Mapping[str, Any]) -> Benchmark:
     loaded = datasets.load(name, **options)
-    pairs, version = loaded.pairs, ", ".join(f"{key} {value}" for key, value in options.items())
+    pairs, version = (
+        loaded.pairs,
+        ", ".join(f"{key} {value}" for key, value in options.items()),
+    )
     note, aliases = f"all {len(pairs):,} pairs", {}
     if name == "vmu-twitter":
         pairs = loaded.part("test")
-        note = f"the test set of 2016, one row for each post and image: {len(pairs):,} of {len(loaded.pairs):,} pairs"
+        note = (
+            f"the test set of 2016, one row for each post and image: {len(pairs):,} of"
+            f" {len(loaded.pairs):,} pairs"
+        )
         posts = pairs.drop_duplicates("post_id", keep=False)
         aliases = dict(zip(posts["post_id"], posts["pair_id"], strict=True))
     else:
         aliases = {pair_id.rsplit("_", 1)[1]: pair_id for pair_id in pairs["pair_id"]}
     if name == "verite":
         version = options["version"]
-        note = f"{'first' if version == 'paper' else 'present'} release, all {len(pairs):,} pairs"
-    return Benchmark(name, loaded.card.title, pairs, version, aliases, loaded.files, note)
+        note = (
+            f"{'first' if version == 'paper' else 'present'} release, all"
+            f" {len(pairs):,} pairs"
+        )
+    return Benchmark(
+        name, loaded.card.title, pairs, version, aliases, loaded.files, note
+    )
 
 
-def _which_verite(predictions: pd.DataFrame | None, options: dict[str, Any]) -> Benchmark:
+def _which_verite(
+    predictions: pd.DataFrame | None, options: dict[str, Any]
+) -> Benchmark:
     plain = {"embeddings": False, **options}
     if predictions is None or "version" in options:
         return _named("verite", {"version": "release", **plain})
-    said = [version for version, prefix in _PREFIXES.items() if predictions["id"].str.startswith(prefix).any()]
+    said = [
+        version
+        for version, prefix in _PREFIXES.items()
+        if predictions["id"].str.startswith(prefix).any()
+    ]
     if len(said) == 1:
         return _named("verite", {"version": said[0], **plain})
     if said:
-        raise DataError("the predictions mix ids of both versions of VERITE (verite_N and figments_N). Score one version at a time.")
+        raise DataError(
+            "the predictions mix ids of both versions of VERITE (verite_N and"
+            " figments_N). Score one version at a time."
+        )
     opened = [_named("verite", {"version": version, **plain}) for version in _PREFIXES]
     why = {benchmark.version: _misfit(predictions, benchmark) for benchmark in opened}
     fitting = [benchmark for benchmark in opened if not why[benchmark.version]]
@@ -232,12 +309,16 @@ def _which_verite(predictions: pd.DataFrame | None, options: dict[str, Any]) -> 
         return fitting[0]
     if fitting:
         raise ParameterError(
-            "the predictions name row numbers that both versions of VERITE have, and the same number is another pair in each. "
-            "Say which: -p version release (1,001 rows, VERITE.csv) or -p version paper (1,000 rows, FIGMENTS.csv); "
-            "or keep the column image_path beside the predictions, which tells."
+            "the predictions name row numbers that both versions of VERITE have, and"
+            " the same number is another pair in each. Say which: -p version release"
+            " (1,001 rows, VERITE.csv) or -p version paper (1,000 rows, FIGMENTS.csv);"
+            " or keep the column image_path beside the predictions, which tells."
         )
     reasons = "; ".join(f"{version}: {reason}" for version, reason in why.items())
-    raise DataError(f"the predictions fit neither version of VERITE whole ({reasons}). Say which is meant: -p version release or paper.")
+    raise DataError(
+        f"the predictions fit neither version of VERITE whole ({reasons}). Say which is"
+        " meant: -p version release or paper."
+    )
 
 
 def _misfit(predictions: pd.DataFrame, benchmark: Benchmark) -> str:

@@ -20,7 +20,10 @@ from verite.scoring.predictions import read_predictions
 __all__ = ["MISSING", "Scores", "score_predictions"]
 
 MISSING = ("error", "wrong", "skip")
-"""What pairs without a prediction are: an error, counted as wrong answers, or left out."""
+"""What pairs without a prediction are.
+
+An error, counted as wrong answers, or left out.
+"""
 
 Source = str | os.PathLike[str] | pd.DataFrame
 
@@ -36,7 +39,8 @@ class Scores:
     unscored
         Protocols that could not be scored, and why.
     consistency
-        See :func:`verite.scoring.consistency`; empty where the benchmark is not balanced.
+        See :func:`verite.scoring.consistency`; empty where the benchmark is not
+        balanced.
     comparison
         See :func:`verite.scoring.compare`; empty without a second system.
     benchmark, matched, other
@@ -73,8 +77,9 @@ def score_predictions(
     Parameters
     ----------
     predictions, against
-        A CSV or a table with an id and a label a row: see :func:`verite.scoring.read_predictions`. ``against`` is a second
-        system's, to compare with.
+        A CSV or a table with an id and a label a row: see
+        :func:`verite.scoring.read_predictions`. ``against`` is a second system's, to
+        compare with.
     benchmark
         ``verite``, ``vmu-twitter``, ``cosmos``, a CSV of pairs, or a pair table.
     missing
@@ -105,7 +110,11 @@ def score_predictions(
     0  all-false  accuracy    0.5  2
     """
     choose("--missing", missing, MISSING)
-    how: dict[str, Any] = {"id_column": id_column, "prediction_column": prediction_column, "labels": labels}
+    how: dict[str, Any] = {
+        "id_column": id_column,
+        "prediction_column": prediction_column,
+        "labels": labels,
+    }
     answers = read_predictions(predictions, **how)
     opened = open_benchmark(benchmark, answers, options)
     matched = match(answers, opened, missing)
@@ -115,17 +124,32 @@ def score_predictions(
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unscored.items())
         raise DataError(f"no protocol can be scored ({reasons}).")
     draws = {"seed": seed, "resamples": resamples}
-    table = pd.concat([measure(matched.table, name, **draws) for name in protocols], ignore_index=True)
-    # VERITE-B's two protocols hold only one kind of balanced pairs each, which the other two hold as well.
+    table = pd.concat(
+        [measure(matched.table, name, **draws) for name in protocols], ignore_index=True
+    )
+    # VERITE-B's two protocols hold only one kind of balanced pairs each, which the
+    # other two hold as well.
     balanced = [name for name in ("three-class", "all-false") if name in protocols]
-    consistent = pd.concat([consistency(matched.table, name, **draws) for name in balanced], ignore_index=True)
-    other, compared = None, pd.DataFrame(columns=["protocol", "difference", "low", "high", "p_value", "n"])
+    consistent = pd.concat(
+        [consistency(matched.table, name, **draws) for name in balanced],
+        ignore_index=True,
+    )
+    other, compared = (
+        None,
+        pd.DataFrame(columns=["protocol", "difference", "low", "high", "p_value", "n"]),
+    )
     if against is not None:
         other, theirs = _second(against, how, benchmark, options, opened, missing)
         common = [name for name in protocols if not theirs[name]]
         if not common:
-            raise DataError("the two predictions can be scored under no common protocol. They share too few pairs.")
-        compared = pd.concat([compare(matched.table, other.table, name, **draws) for name in common], ignore_index=True)
+            raise DataError(
+                "the two predictions can be scored under no common protocol. They share"
+                " too few pairs."
+            )
+        compared = pd.concat(
+            [compare(matched.table, other.table, name, **draws) for name in common],
+            ignore_index=True,
+        )
     about = {
         "benchmark": opened.name,
         "version": opened.version,
@@ -135,7 +159,12 @@ def score_predictions(
         "predictions": _digest(predictions),
         "against": _digest(against),
         "missing": missing,
-        "intervals": {"level": 0.95, "resamples": resamples, "resampled": "groups", "seed": seed},
+        "intervals": {
+            "level": 0.95,
+            "resamples": resamples,
+            "resampled": "groups",
+            "seed": seed,
+        },
     }
     why = {name: reason for name, reason in unscored.items() if reason}
     return Scores(table, why, consistent, compared, opened, matched, other, about)
@@ -153,7 +182,10 @@ def _second(
         answers = read_predictions(against, **how)
         theirs = open_benchmark(benchmark, answers, options)
         if theirs.version != opened.version:
-            raise DataError(f"they are of version {theirs.version}, the first of version {opened.version}. Compare on one version.")
+            raise DataError(
+                f"they are of version {theirs.version}, the first of version"
+                f" {opened.version}. Compare on one version."
+            )
         matched = match(answers, theirs, missing)
     except DataError as error:
         raise DataError(f"--against: {error}") from error

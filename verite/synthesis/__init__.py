@@ -1,4 +1,5 @@
-"""Makers of misleading pairs, by the names the paper prints (section 4.1), and the exact search they use.
+"""Makers of misleading pairs, by the names the paper prints (section 4.1), and the
+exact search they use.
 
 >>> sorted(MAKERS)
 ['CHASMA', 'CHASMA-D', 'CLIP-NESt', 'CSt', 'MEIR', 'NC-t2t', 'R-NESt', 'RSt']
@@ -15,7 +16,6 @@ from verite.synthesis.base import EXTRA, Maker, made_share
 from verite.synthesis.chasma import PoolUse, chasma, chasma_d, pool_use, without_repeats
 from verite.synthesis.entities import ONTONOTES_TYPES
 from verite.synthesis.out_of_context import cst, nc_t2t, rst
-from verite.synthesis.retrieval import Neighbours, cosines, nearest
 from verite.synthesis.swaps import clip_nest, meir, r_nest
 
 __all__ = [
@@ -23,13 +23,10 @@ __all__ = [
     "MAKERS",
     "ONTONOTES_TYPES",
     "Maker",
-    "Neighbours",
     "PoolUse",
     "aggregate",
-    "cosines",
     "made_share",
     "maker_named",
-    "nearest",
     "pool_use",
     "without_repeats",
 ]
@@ -63,5 +60,7 @@ def maker_named(name: str) -> Maker:
     verite.errors.ParameterError: no maker is called 'chasma'. There are: RSt, CSt, NC-t2t, R-NESt, CLIP-NESt, MEIR, CHASMA, CHASMA-D.
     """
     if name not in MAKERS:
-        raise ParameterError(f"no maker is called {name!r}. There are: {', '.join(MAKERS)}.")
+        raise ParameterError(
+            f"no maker is called {name!r}. There are: {', '.join(MAKERS)}."
+        )
     return MAKERS[name]

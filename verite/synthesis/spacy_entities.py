@@ -1,4 +1,6 @@
-"""Named entities as a model of spaCy finds them, for captions that come without a list of them."""
+"""Named entities as a model of spaCy finds them, for captions that come without a list
+of them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _BATCH = 256
 
 
 class SpacyEntities:
-    """A source of entities for :func:`verite.synthesis.entities.read`; made by :func:`spacy_entities`.
+    """A source of entities for :func:`verite.synthesis.entities.read`.
+
+    Made by :func:`spacy_entities`.
 
     :meth:`many` reads captions about three times as fast as one call for each.
     """
@@ -36,12 +40,15 @@ class SpacyEntities:
 
 
 def spacy_entities(model: str = "en_core_web_sm") -> SpacyEntities:
-    """Load a model of spaCy as a source of entities: ``r_nest(pairs, rng=rng, entities=spacy_entities())``.
+    """Load a model of spaCy as a source of entities.
+
+    ``r_nest(pairs, rng=rng, entities=spacy_entities())``.
 
     Parameters
     ----------
     model
-        Name of an installed model, or the folder of one. Its types must be those of OntoNotes, as the English models' are.
+        Name of an installed model, or the folder of one. Its types must be those of
+        OntoNotes, as the English models' are.
 
     Raises
     ------
@@ -51,13 +58,17 @@ def spacy_entities(model: str = "en_core_web_sm") -> SpacyEntities:
     try:
         import spacy
     except ImportError as error:
-        raise VeriteError("entities: spaCy is not installed. Install it with: pip install 'verite[spacy]'") from error
+        raise VeriteError(
+            "entities: spaCy is not installed. Install it with: pip install"
+            " 'verite[spacy]'"
+        ) from error
     try:
         return SpacyEntities(spacy.load(model, exclude=_UNUSED))
     except (OSError, ValueError) as error:
         raise VeriteError(
-            f"entities: spaCy cannot load a model {str(model)!r}: {error} Install one with: python -m spacy download en_core_web_sm, "
-            "or give the folder of one."
+            f"entities: spaCy cannot load a model {str(model)!r}: {error} Install one"
+            " with: python -m spacy download en_core_web_sm, or give the folder of"
+            " one."
         ) from error
 
 

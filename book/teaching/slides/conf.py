@@ -1,4 +1,7 @@
-"""Slides of the two lectures: a Sphinx project of its own, whose figures are those of the executed notebooks."""
+"""Slides of the two lectures.
+
+A Sphinx project of its own, whose figures are those of the executed notebooks.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from verite.companion.slides import find_shown
 from verite.errors import VeriteError
+from veritebook.slides import find_shown
 
 _LOG = logging.getLogger(__name__)
 _BOOK = Path(__file__).resolve().parents[3]
@@ -28,7 +31,9 @@ revealjs_html_theme = "revealjs-simple"  # the other one forbids readers to zoom
 revealjs_style_theme = "slides.css"
 revealjs_static_path = ["static", "../../static"]
 revealjs_css_files = ["verite.css"]
-revealjs_script_plugins = [{"src": "revealjs/plugin/notes/notes.js", "name": "RevealNotes"}]
+revealjs_script_plugins = [
+    {"src": "revealjs/plugin/notes/notes.js", "name": "RevealNotes"}
+]
 revealjs_script_conf = {
     "width": 1280,
     "height": 720,
@@ -42,7 +47,9 @@ revealjs_script_conf = {
 
 
 class Shown(SphinxDirective):
-    """``{shown} PAGE/NAME`` puts a figure, a table or a row of pictures of an executed notebook on a slide."""
+    """``{shown} PAGE/NAME`` puts a figure, a table or a row of pictures of an executed
+    notebook on a slide.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -50,7 +57,9 @@ class Shown(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Find it, and say below from where it comes and what it was made from."""
         page, _, name = self.arguments[0].partition("/")
-        self.env.note_dependency(str(_BOOK / "notebooks" / "executed" / f"{page}.ipynb"))
+        self.env.note_dependency(
+            str(_BOOK / "notebooks" / "executed" / f"{page}.ipynb")
+        )
         try:
             shown = find_shown(page, name)
         except VeriteError as error:
@@ -58,7 +67,13 @@ class Shown(SphinxDirective):
             return []
         link = f'<a href="../notebooks/executed/{html.escape(page)}.html">{html.escape(shown.title)}</a>'
         source = f" ({html.escape(shown.source)})" if shown.source else ""
-        return [nodes.raw("", f'{shown.html}<p class="source">From {link}{source}</p>', format="html")]
+        return [
+            nodes.raw(
+                "",
+                f'{shown.html}<p class="source">From {link}{source}</p>',
+                format="html",
+            )
+        ]
 
 
 def setup(app: Any) -> None:

@@ -1,0 +1,101 @@
+"""AVerImaTeC: image-text claims verified with evidence from the web, and how systems
+for it are scored.
+
+:func:`read_claims` and :func:`make_claims` give claims, :func:`read_store` pages to
+verify them by, :func:`score_submission` scores what a system says of them by a
+:class:`LexicalJudge` or a :class:`ModelJudge`, :func:`check_judge` checks the judge.
+"""
+
+from __future__ import annotations
+
+from averimatec.agreement import (
+    fleiss_kappa,
+    qa_agreement,
+    randolph_kappa,
+    rating_counts,
+)
+from averimatec.claims import (
+    VERDICTS,
+    Answer,
+    Claim,
+    Question,
+    image_files,
+    read_claims,
+    write_claims,
+)
+from averimatec.judges import LexicalJudge, ModelJudge
+from averimatec.made import RECIPES, MadeClaims, make_claims
+from averimatec.models import (
+    CachedModel,
+    EndpointModel,
+    HuggingFaceModel,
+    Model,
+    ModelError,
+    Reply,
+    ScriptedModel,
+    open_model,
+)
+from averimatec.robustness import CHECKS, check_judge
+from averimatec.rouge import rouge_1
+from averimatec.scoring import LAMBDAS, MODES, Scores, score_submission
+from averimatec.statistics import (
+    duplicate_claims,
+    late_evidence,
+    split_order,
+    statistics,
+)
+from averimatec.store import Page, Store, read_store, write_store
+from averimatec.submission import (
+    Evidence,
+    Prediction,
+    read_submission,
+    reference_evidence,
+    write_submission,
+)
+
+__all__ = [
+    "CHECKS",
+    "LAMBDAS",
+    "MODES",
+    "RECIPES",
+    "VERDICTS",
+    "Answer",
+    "CachedModel",
+    "Claim",
+    "EndpointModel",
+    "Evidence",
+    "HuggingFaceModel",
+    "LexicalJudge",
+    "MadeClaims",
+    "Model",
+    "ModelError",
+    "ModelJudge",
+    "Page",
+    "Prediction",
+    "Question",
+    "Reply",
+    "Scores",
+    "ScriptedModel",
+    "Store",
+    "check_judge",
+    "duplicate_claims",
+    "fleiss_kappa",
+    "image_files",
+    "late_evidence",
+    "make_claims",
+    "open_model",
+    "qa_agreement",
+    "randolph_kappa",
+    "rating_counts",
+    "read_claims",
+    "read_store",
+    "read_submission",
+    "reference_evidence",
+    "rouge_1",
+    "score_submission",
+    "split_order",
+    "statistics",
+    "write_claims",
+    "write_store",
+    "write_submission",
+]

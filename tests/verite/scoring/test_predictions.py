@@ -1,0 +1,218 @@
+"""Reading predictions: what is understood, and what is refused with which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from verite.errors import DataError, MissingDataError, ParameterError
+from verite.scoring import SPELLINGS, read_predictions
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.csv"
+    path.write_text(text, encoding="utf8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "pair_id,prediction",
+        "id,pred",
+        ",y_pred",
+        "row,predicted",
+        "\ufeffindex,predicted_label",
+        "Unnamed: 0,pred",
+    ],
+)
+def test_the_usual_names_of_columns_are_understood(tmp_path: Path, header: str) -> None:
+    found = read_predictions(written(tmp_path, f"{header}\n7,OOC\n8,true\n"))
+    assert found[["id", "prediction"]].to_numpy().tolist() == [
+        ["7", "out-of-context"],
+        ["8", "true"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "label"),
+    [*SPELLINGS.items(), ("Out of Context", "out-of-context"), ("MC", "miscaptioned")],
+)
+def test_each_listed_spelling_is_understood_in_any_case(
+    spelling: str, label: str
+) -> None:
+    for one in (spelling, spelling.upper(), f" {spelling.replace('-', '_')} "):
+        assert read_predictions(pd.DataFrame({"id": ["a"], "pred": [one]}))[
+            "prediction"
+        ].tolist() == [label]
+
+
+def test_columns_of_other_names_are_named() -> None:
+    table = pd.DataFrame({"key": ["a"], "label": ["fake"], "prediction": ["true"]})
+    found = read_predictions(table, id_column="key", prediction_column="label")
+    assert found[["id", "prediction"]].to_numpy().tolist() == [["a", "misinformation"]]
+
+
+def test_other_spellings_are_given_a_meaning() -> None:
+    table = pd.DataFrame({"id": ["a", "b", "c"], "prediction": [0, 1, 1]})
+    found = read_predictions(table, labels={"0": "true", "1": "misinformation"})
+    assert found["prediction"].tolist() == ["true", "misinformation", "misinformation"]
+
+
+def test_a_file_with_an_index_and_ids_takes_the_ids() -> None:
+    table = pd.DataFrame(
+        {"": [0, 1], "pair_id": ["x", "y"], "prediction": ["true", "mc"]}
+    )
+    assert read_predictions(table)["id"].tolist() == ["x", "y"]
+
+
+def test_row_numbers_that_pandas_wrote_twice_are_one_column_of_ids() -> None:
+    table = pd.DataFrame(
+        {"": [0, 1], "Unnamed: 0": [0, 1], "prediction": ["true", "mc"]}
+    )
+    assert read_predictions(table)["id"].tolist() == ["0", "1"]
+    with pytest.raises(DataError, match="'Unnamed: 0', '' may all be it"):
+        read_predictions(table.assign(**{"": [1, 0]}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "pair_id;prediction\n1;true\n",
+            "expected columns with commas between them, found semicolons",
+        ),
+        (
+            "pair_id\tprediction\n1\ttrue\n",
+            "expected columns with commas between them, found tabs",
+        ),
+        (
+            "prediction\ntrue\nmc\n",
+            "Predictions are never paired by position: add the pair_id",
+        ),
+        ("pair_id,prediction\n", "expected predictions under the header, found none"),
+        ("  \n", "expected a header line, found only white space"),
+        (
+            "pair_id,label\n1,true\n",
+            (
+                "column of predictions: expected one of 'prediction', .* Name yours"
+                " with --prediction-column"
+            ),
+        ),
+        (
+            "name,prediction\n1,true\n",
+            "column of ids: expected one of 'pair_id', .*Found: 'name', 'prediction'",
+        ),
+        (
+            "row,id,prediction\n1,2,true\n",
+            "'id', 'row' may all be it. Say which with --id-column",
+        ),
+        (
+            "pair_id,pred,prediction\n1,true,mc\n",
+            "'prediction', 'pred' may all be it. Say which with --prediction-column",
+        ),
+        (
+            "pair_id,prediction,prediction\n1,true,mc\n",
+            "'prediction' stands 2 times in the header",
+        ),
+        (
+            "pair_id,prediction,seed,seed\n1,true,1,2\n",
+            "two columns have one name: seed. Rename one of them",
+        ),
+        (
+            "pair_id,prediction\n,true\n2,mc\n",
+            "expected an id in each row, found none in 1 row",
+        ),
+        (
+            "pair_id,prediction\n1,\n2,nan\n3,true\n",
+            "no prediction for 2 row.* '1', '2'.*--missing wrong or --missing skip",
+        ),
+        (
+            "pair_id,prediction\n1,0\n2,1\n",
+            (
+                "'0', '1' may mean either class, so it is not guessed .2 row.*Say what"
+                " each means: --label 0=LABEL"
+            ),
+        ),
+        (
+            "pair_id,prediction\n1,True\n2,False\n",
+            "'True', 'False' may mean either class",
+        ),
+        (
+            "pair_id,prediction\n1,cheapfake\n",
+            (
+                "'cheapfake' is no label known here .1 row.s., id '1'.. Known: true,"
+                " real, out-of-context"
+            ),
+        ),
+        ("pair_id,prediction\n1,true,x\n", "expected 2 cells in each row"),
+    ],
+)
+def test_a_bad_file_is_named_and_says_what_to_do(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_predictions(written(tmp_path, text))
+    assert "mine.csv" in str(caught.value)
+
+
+def test_a_file_that_is_empty_or_not_there_or_not_text_is_refused(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(DataError, match="expected data, found an empty file"):
+        read_predictions(written(tmp_path, ""))
+    with pytest.raises(MissingDataError, match="no such file"):
+        read_predictions(tmp_path / "nothing.csv")
+    (tmp_path / "mine.csv").write_bytes(b"pair_id,prediction\n\xff,true\n")
+    with pytest.raises(DataError, match="line 2: expected UTF-8"):
+        read_predictions(tmp_path / "mine.csv")
+
+
+def test_true_is_not_taken_for_a_label_once_false_stands_beside_it() -> None:
+    table = pd.DataFrame({"id": ["a", "b"], "prediction": [True, False]})
+    with pytest.raises(DataError, match="'True' may mean either class"):
+        read_predictions(table, labels={"False": "true"})
+    both = read_predictions(table, labels={"False": "true", "True": "misinformation"})
+    assert both["prediction"].tolist() == ["misinformation", "true"]
+
+
+def test_missing_values_of_a_data_frame_are_no_predictions() -> None:
+    table = pd.DataFrame({"id": [1, 2, 3], "prediction": ["true", None, float("nan")]})
+    with pytest.raises(DataError, match="no prediction for 2 row.* '2', '3'"):
+        read_predictions(table)
+
+
+def test_a_column_that_was_asked_for_and_is_not_there_is_named() -> None:
+    with pytest.raises(
+        ParameterError, match="there is no 'key'. Found: 'id', 'prediction'"
+    ):
+        read_predictions(
+            pd.DataFrame({"id": [1], "prediction": ["true"]}), id_column="key"
+        )
+    with pytest.raises(ParameterError, match="cannot both be in column 'id'"):
+        read_predictions(
+            pd.DataFrame({"id": [1], "prediction": ["true"]}), prediction_column="id"
+        )
+
+
+def test_a_meaning_that_is_no_label_is_refused() -> None:
+    with pytest.raises(
+        ParameterError, match="--label 1=fake: expected one of true, out-of-context"
+    ):
+        read_predictions(
+            pd.DataFrame({"id": [1], "prediction": ["1"]}), labels={"1": "fake"}
+        )
+
+
+def test_an_id_that_would_steer_a_terminal_is_shown_escaped() -> None:
+    with pytest.raises(DataError) as caught:
+        read_predictions(pd.DataFrame({"id": ["\x1b[2J"], "prediction": ["\x1b]0;x"]}))
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_column_of_texts_taken_for_labels_is_shown_in_part() -> None:
+    with pytest.raises(DataError) as caught:
+        read_predictions(pd.DataFrame({"id": ["a"], "prediction": ["word " * 1000]}))
+    assert len(str(caught.value)) < 400

@@ -1,0 +1,421 @@
+"""What the book adds to Sphinx.
+
+Numbered figures and tables, references, cards; shown on a book of two chapters.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat import v4
+
+from veritebook.course.plain import in_plain_words
+from veritebook.figures import Figure, style
+from veritebook.notebooks import list_notebooks, open_notebook
+from veritebook.tables import Table
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+SOURCE = """---
+jupytext: {{text_representation: {{extension: .md, format_name: myst}}}}
+kernelspec: {{display_name: Python 3, language: python, name: python3}}
+---
+
+# {title}
+
+```{{code-cell}} ipython3
+:tags: [parameters]
+
+size: int = 3  # (from 1) how many
+kind: str = "two words"  # which
+```
+"""
+
+RECORD = {
+    "notebook": "one",
+    "commit": "abc",
+    "started": "2030-01-01T00:00:00+00:00",
+    "seconds": 64.2,
+    "peak memory MB": 1284,
+    "dataset": "newsroom",
+    "parameters": {"size": 7, "kind": "a b"},
+    "data": {},
+    "results": {},
+    "versions": {},
+    "machine": "Linux x86_64, 2 cores",
+    "inputs": "x",
+    "page": "y",
+}
+
+
+def shown(thing):
+    """A code cell whose output is a figure or a table."""
+    return v4.new_code_cell(
+        "0",
+        outputs=[
+            v4.new_output(
+                "execute_result", data=thing._repr_mimebundle_(), execution_count=1
+            )
+        ],
+    )
+
+
+def table(name="", caption="A caption"):
+    return shown(Table(pd.DataFrame({"n": [1]}), caption, name=name))
+
+
+def figure(name="", caption=""):
+    with style() as plt:
+        fig, ax = plt.subplots(figsize=(1, 1))
+        ax.plot([0, 1])
+    return shown(Figure(fig, "A line", caption, name))
+
+
+def words(text):
+    return v4.new_markdown_cell(text)
+
+
+def write(root, name, cells):
+    """Write an executed chapter."""
+    path = root / "notebooks" / "executed" / f"{name}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3"},
+        "language_info": {"name": "python"},
+    }
+    nbformat.write(v4.new_notebook(cells=cells, metadata=about), path)
+
+
+def make(root, one, two):
+    """Write a book of two chapters and some more.
+
+    Few pages are never read side by side.
+    """
+    (root / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (root / "conf.py").write_text(
+        "import sys\nsys.path.insert(0,"
+        f" {str(REPOSITORY / 'book' / '_ext')!r})\nextensions = ['myst_nb',"
+        " 'verite_book']\nnb_execution_mode = 'off'\nexclude_patterns ="
+        " ['notebooks/*.md', 'out']\nhtml_theme = 'basic'\nhtml_math_renderer ="
+        " 'mathml'\nmyst_enable_extensions = ['dollarmath']\nhtml_sourcelink_suffix ="
+        " ''\n"
+    )
+    fillers = [f"page{number}" for number in range(5)]
+    for name in fillers:
+        (root / f"{name}.md").write_text(f"# {name}\n")
+    listed = "\n".join(["notebooks/executed/one", "notebooks/executed/two", *fillers])
+    (root / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{listed}\n```\n")
+    write(root, "one", one)
+    write(root, "two", two)
+    for name in ("one", "two"):
+        (root / "notebooks" / f"{name}.md").write_text(
+            SOURCE.format(title=name.capitalize())
+        )
+    (root / "notebooks" / "executed" / "one").mkdir()
+    (root / "notebooks" / "executed" / "one" / "record.json").write_text(
+        json.dumps(RECORD)
+    )
+    (root / "book" / "reference").mkdir(parents=True)
+    (root / "book" / "reference" / "one.json").write_text(
+        json.dumps(RECORD | {"seconds": 4000, "peak memory MB": 2400})
+    )
+
+
+def build(root, builder="html", parallel=1, repository=""):
+    """Build; return the folder of the pages, the warnings, and the names of the pages
+    that were read.
+    """
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace
+
+    warned, read = io.StringIO(), []
+    folders = root, root, root / "out" / builder, root / "out" / f"{builder}-doctrees"
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        docutils_namespace(),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # the tools' own
+        patch.chdir(root)
+        patch.setenv("GITHUB_REPOSITORY", repository)
+        app = Sphinx(
+            *map(str, folders),
+            builder,
+            {"nitpicky": True},
+            status=None,
+            warning=warned,
+            parallel=parallel,
+        )
+        app.connect("source-read", lambda _, page, __: read.append(page))
+        app.build()
+    return folders[2], warned.getvalue(), read
+
+
+ONE = [
+    words(
+        "# The first\n\nSee {shown}`sizes`, {shown}`line` and {shown}`two/sizes`, by"
+        " {eq}`same`."
+    ),
+    table("parameters"),
+    table(),
+    table("sizes", 'Sizes, "big" & small'),
+    figure(),
+    figure("line", "A line"),
+    words(
+        "$$ a = b $$ (same)\n\n````{dropdown} Solution to 1\nIt is so.\n````".replace(
+            "{dropdown}", "{note}"
+        )
+    ),
+]
+TWO = [words("# The second one\n\n{shown}`sizes`"), figure(), table("sizes")]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("book")
+    make(folder, ONE, TWO)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(root):
+    out, warned, _ = build(root)
+    assert warned == ""
+    return {
+        name: (
+            (out / "notebooks" / "executed" / f"{name}.html").read_text(encoding="utf8")
+        )
+        for name in ("one", "two")
+    }
+
+
+def test_figures_and_tables_are_numbered_apart_and_the_parameters_are_not(pages):
+    found = re.findall(
+        r'<(?:fig)?caption>(?:<span class="verite-number">([^<]*)</span> ?)?([^<]*)</',
+        pages["one"],
+    )
+    assert found == [
+        ("", "A caption"),
+        ("Table\N{NO-BREAK SPACE}1.", "A caption"),
+        ("Table\N{NO-BREAK SPACE}2.", "Sizes, &quot;big&quot; &amp; small"),
+        ("Figure\N{NO-BREAK SPACE}1.", ""),
+        ("Figure\N{NO-BREAK SPACE}2.", "A line"),
+    ]
+
+
+def test_a_scrolled_table_is_named_by_its_number_to_screen_readers(pages):
+    assert (
+        'aria-label="Table\N{NO-BREAK SPACE}2. Sizes, &quot;big&quot; &amp;'
+        ' small"><table' in pages["one"]
+    )
+
+
+def test_a_reference_is_a_link_to_what_it_names_on_this_page_and_on_another(pages):
+    assert (
+        '<a class="reference internal"'
+        ' href="#one-table-sizes">Table\N{NO-BREAK SPACE}2</a>' in pages["one"]
+    )
+    assert (
+        '<a class="reference internal"'
+        ' href="#one-figure-line">Figure\N{NO-BREAK SPACE}2</a>' in pages["one"]
+    )
+    assert (
+        'href="two.html#two-table-sizes">Table\N{NO-BREAK SPACE}1 of <em>The second'
+        " one</em></a>" in pages["one"]
+    )
+    for page, anchor in [
+        ("one", "one-table-sizes"),
+        ("one", "one-figure-line"),
+        ("two", "two-table-sizes"),
+    ]:
+        assert pages[page].count(f' id="{anchor}"') == 1
+
+
+def test_a_reference_to_an_equation_says_the_number_that_stands_beside_it(pages):
+    assert '<span class="eqno">(1)</span>' in pages["one"]
+    assert 'href="#equation-same">(1)</a>' in pages["one"]
+
+
+def test_the_card_says_what_the_run_took_and_how_to_repeat_it(pages):
+    card = pages["one"].partition('<div class="verite-card')[2].partition("See <a")[0]
+    said = html.unescape(re.sub("<[^>]+>", "", card))
+    assert (
+        "This page took 64 s and 1.3 GB on 2 cores; its reference run took 1 h 7 min"
+        " and 2.4 GB on 2 cores." in said
+    )
+    assert "verite run one \\\n  -p size 7 \\\n  -p kind 'a b' \\\n  --out mine" in said
+    assert '<div class="highlight"><pre>' in card  # what the copy button looks for
+    assert (
+        'href="../../_sources/notebooks/executed/one.ipynb">Download this notebook'
+        in card
+    )
+    assert "Binder" not in card
+    assert "Colab" not in card
+
+
+def test_a_chapter_without_a_record_says_nothing_of_time_and_gives_its_defaults(pages):
+    card = pages["two"].partition('<div class="verite-card')[2]
+    assert "Time and memory" not in card
+    assert "-p size 3" in re.sub("<[^>]+>", "", card)
+
+
+def test_the_notebook_to_download_says_in_plain_words_what_only_the_book_can_show(
+    pages, root
+):
+    path = root / "out" / "html" / "_sources" / "notebooks" / "executed" / "one.ipynb"
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    assert (
+        "See Table *sizes*, Table *line* and Table *sizes* of [Two](two.ipynb), by (1)."
+        in text
+    )
+    assert r"$$ a = b \tag{1} $$" in text
+
+
+def test_a_name_that_is_not_there_or_stands_twice_is_a_warning_where_it_stands(
+    tmp_path,
+):
+    make(
+        tmp_path,
+        [words("# One\n\nSee {shown}`nothing` and {shown}`two/sizes`.")],
+        [words("# Two"), table("sizes"), table("sizes")],
+    )
+    _, warned, _ = build(tmp_path)
+    missing, twice = sorted(
+        warned.strip().splitlines(), key=lambda line: "called 'sizes'" in line
+    )
+    assert re.search(
+        r"executed/one\.ipynb:\d+: WARNING: no figure or table is called 'nothing'",
+        missing,
+    )
+    assert re.search(
+        r"executed/two\.ipynb(:\d+)?: WARNING: two figures or tables of this page are"
+        r" called 'sizes'",
+        twice,
+    )
+
+
+def test_a_number_that_changes_on_another_page_changes_where_it_is_referred_to(
+    tmp_path,
+):
+    """Pages are read side by side first.
+
+    Then one is read again, and another, which refers to it, is written again.
+    """
+    make(tmp_path, ONE, TWO)
+    out, warned, _ = build(tmp_path, parallel=2, repository="owner/book")
+    page = out / "notebooks" / "executed" / "one.html"
+    assert warned == ""
+    assert "Table\N{NO-BREAK SPACE}1 of <em>The second one</em>" in page.read_text(
+        encoding="utf8"
+    )
+    write(tmp_path, "two", [TWO[0], table(), *TWO[1:]])
+    _, warned, read = build(tmp_path, repository="owner/book")
+    assert warned == ""
+    assert read == ["notebooks/executed/two"]
+    text = page.read_text(encoding="utf8")
+    assert "Table\N{NO-BREAK SPACE}2 of <em>The second one</em>" in text
+    assert (
+        'href="https://mybinder.org/v2/gh/owner/book/HEAD?labpath=notebooks%2Fone.md">Open'
+        " it on Binder</a>" in text
+    )
+    assert (
+        'href="https://colab.research.google.com/github/owner/book/blob/launch/one.ipynb">Open'
+        " it on Colab</a>" in text
+    )
+    assert {path.name for path in (tmp_path / "out" / "launch").iterdir()} == {
+        "one.ipynb",
+        "two.ipynb",
+    }
+
+
+def test_on_one_page_for_the_whole_book_no_id_is_there_twice_and_every_reference_leads_somewhere(
+    tmp_path,
+):
+    make(tmp_path, ONE, TWO)
+    out, warned, _ = build(tmp_path, "singlehtml")
+    assert warned == ""
+    text = (out / "index.html").read_text(encoding="utf8")
+    ids = Counter(re.findall(r'\bid="([^"]+)"', text))
+    assert [one for one, times in ids.items() if times > 1] == []
+    targets = re.findall(
+        r'class="reference internal" href="(?:index\.html)?#([^"]+)">(?:Table|Figure)',
+        text,
+    )
+    assert targets == [
+        "one-table-sizes",
+        "one-figure-line",
+        "two-table-sizes",
+        "two-table-sizes",
+    ]
+    assert set(targets) <= set(ids)
+    assert "This page took 64 s" in text
+    assert "Rerun with your own values" not in text
+
+
+def prose(name):
+    """Words of a chapter above its exercises, without code and formulas."""
+    cells = open_notebook(name).node.cells
+    return "\n\n".join(
+        cell.source for cell in cells if cell.cell_type == "markdown"
+    ).partition("\n## Exercises")[0]
+
+
+@pytest.mark.parametrize("name", list_notebooks())
+def test_a_chapter_links_terms_to_the_glossary_and_none_of_them_twice(name):
+    text = (REPOSITORY / "book" / "glossary.md").read_text(encoding="utf8")
+    entries = {
+        line.lower()
+        for line in text.splitlines()
+        if line and not line.startswith((" ", "`", "#"))
+    }
+    found = [
+        match[2] or match[1]
+        for match in re.findall(r"(\{term\}`([^`<]+?)(?: <([^>`]+)>)?`)", prose(name))
+    ]
+    linked = Counter(term.lower() for term in found)
+    assert len(linked) >= 4
+    assert set(linked) <= entries
+    assert [term for term, times in linked.items() if times > 1] == []
+    assert "{term}" not in "".join(re.findall(r"^#.*$", prose(name), re.M))
+
+
+@pytest.mark.parametrize("name", list_notebooks())
+def test_a_chapter_refers_to_its_figures_and_tables_by_name(name):
+    assert len(re.findall(r"\{shown\}`", prose(name))) >= 2
+
+
+@pytest.mark.parametrize("name", list_notebooks())
+def test_a_chapter_says_in_plain_words_all_that_only_the_book_can_show(name):
+    notebook = open_notebook(name)
+    for cell in notebook.node.cells:
+        if cell.cell_type == "markdown":
+            assert not re.search(
+                r"\{(cite|term|shown|eq|dropdown)\}|\$\$ \([\w-]+\)$|\[\]\(",
+                in_plain_words(cell.source, notebook),
+                re.M,
+            )
+
+
+def test_a_figure_is_called_a_figure_and_a_solution_stays_folded():
+    node = v4.new_notebook(
+        cells=[v4.new_code_cell('page.figure(fig, "A line", name="line")')]
+    )
+    notebook = type("Notebook", (), {"node": node})()
+    assert (
+        in_plain_words("{shown}`line`, {shown}`sizes`, {shown}`Table 7`", notebook)
+        == "Figure *line*, Table *sizes*, *Table 7*"
+    )
+    folded = in_plain_words("````{dropdown} Solution to 1\nIt is *so*.\n````", notebook)
+    assert (
+        folded
+        == "<details><summary>Solution to 1</summary>\n\nIt is *so*.\n\n</details>"
+    )

@@ -1,3 +1,0 @@
-"""Cases for the functions that readers write, a module a chapter; :func:`verite.course.check` calls them."""
-
-__all__: list[str] = []

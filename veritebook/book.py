@@ -1,0 +1,218 @@
+"""Build the book: run what is stale, side by side, then turn pages and executed
+notebooks into HTML.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from verite.blocks import core_count, worker_count
+from verite.datasets.home import home
+from verite.errors import RunError, StoppedError, name_some
+from verite.files import sha256
+from veritebook.findings import write_findings
+from veritebook.notebooks import list_notebooks, open_notebook
+from veritebook.places import Places, find_places
+from veritebook.record import input_key
+from veritebook.slides import build_slides
+from veritebook.status import write_status
+
+__all__ = ["build_book", "read_record", "refresh", "run_stale", "stale_notebooks"]
+
+
+def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Path:
+    """Run stale notebooks, write the status page, build HTML and slides with warnings
+    as errors; return ``index.html``.
+
+    Parameters
+    ----------
+    force
+        Run every notebook, stale or not.
+    say
+        Where lines of progress go.
+
+    Raises
+    ------
+    RunError
+        A notebook failed (the others still ran), or the build gave a warning.
+    """
+    places = find_places()
+    refresh(places, force=force, say=say)
+    write_status(places, {name: read_record(places, name) for name in list_notebooks()})
+    write_findings(places)
+    index = _build_html(places, say)
+    if places.slides.is_dir():
+        build_slides(places, say)
+    return index
+
+
+def refresh(
+    places: Places, *, force: bool = False, say: Callable[[str], None] = print
+) -> None:
+    """Run the notebooks that are stale, or all of them.
+
+    Raises
+    ------
+    RunError
+        A notebook failed; the others still ran.
+    """
+    failed = run_stale(
+        places, list_notebooks() if force else stale_notebooks(places), say
+    )
+    if failed:
+        raise RunError(
+            f"{len(failed)} notebook(s) failed: {name_some(failed)}. The book was not"
+            " built; what went wrong stands above."
+        )
+
+
+def stale_notebooks(places: Places) -> list[str]:
+    """Notebooks whose source, parameters, package or data are not those of their last
+    run.
+    """
+    stale = []
+    for name in list_notebooks():
+        record = read_record(places, name)
+        # A page or results that were lost or damaged since are made again.
+        written = {places.executed / f"{name}.ipynb": record.get("page")}
+        written |= {
+            places.executed / name / file: digest
+            for file, digest in record.get("results", {}).items()
+        }
+        whole = all(
+            path.is_file() and sha256(path) == digest
+            for path, digest in written.items()
+        )
+        if not whole or record.get("inputs") != input_key(open_notebook(name), {}):
+            stale.append(name)
+    return stale
+
+
+def read_record(places: Places, name: str) -> dict[str, Any]:
+    """A notebook's last record, or an empty one where there is none or it is damaged."""
+    try:
+        record = json.loads(
+            (places.executed / name / "record.json").read_text(encoding="utf8")
+        )
+    except (OSError, ValueError):
+        return {}
+    needed = {
+        "inputs",
+        "page",
+        "results",
+        "versions",
+        "parameters",
+        "data",
+        "dataset",
+        "started",
+        "seconds",
+        "commit",
+    }
+    return record if isinstance(record, dict) and needed <= set(record) else {}
+
+
+def run_stale(
+    places: Places, names: list[str], say: Callable[[str], None]
+) -> list[str]:
+    """Run notebooks side by side, each in a process of its own.
+
+    Return the names of those that failed.
+    """
+    if not names:
+        say("all notebooks are up to date")
+        return []
+    beside = min(worker_count(), len(names))
+    say(f"running {len(names)} notebook(s), {beside} at a time: {', '.join(names)}")
+    failed = []
+    running: list[subprocess.Popen[str]] = []
+    with concurrent.futures.ThreadPoolExecutor(beside) as pool:
+        threads = max(1, core_count() // beside)
+        futures = {
+            pool.submit(_run_apart, name, places.root, running, threads): name
+            for name in names
+        }
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                name, (code, output, seconds) = futures[future], future.result()
+                if code:
+                    failed.append(name)
+                    say(f"{name}: failed after {seconds:.0f} s\n{output}")
+                else:
+                    say(f"{name}: done in {seconds:.0f} s")
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.send_signal(signal.SIGINT)
+            raise StoppedError(
+                "stopped. Notebooks that had finished are kept; run the same command to"
+                " go on."
+            ) from None
+    return sorted(failed)
+
+
+def _run_apart(
+    name: str, root: Path, running: list[subprocess.Popen[str]], threads: int
+) -> tuple[int, str, float]:
+    begin = time.monotonic()
+    environment = {
+        "OMP_NUM_THREADS": str(threads),
+        **os.environ,
+    }  # with all cores each, they would wait for each other
+    if "VERITE_DATA" in environment:  # as it is meant here, wherever the notebook runs
+        environment["VERITE_DATA"] = str(home().absolute())
+    command = [sys.executable, "-m", "verite", "run", name]
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        running.append(process)
+        output, _ = process.communicate()
+    return process.returncode, re.sub(r"[^\n]*\r", "", output), time.monotonic() - begin
+
+
+def _build_html(places: Places, say: Callable[[str], None]) -> Path:
+    say("building the pages")
+    tool = Path(sys.executable).with_name("jupyter-book")
+    if not tool.exists():
+        raise RunError(
+            "jupyter-book is not installed beside this Python. Install the extra: pip"
+            ' install "verite[book]".'
+        )
+    command = [
+        str(tool),
+        "build",
+        str(places.root),
+        "--warningiserror",
+        "--nitpick",
+        "--keep-going",
+        "--quiet",
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONWARNINGS": "ignore",
+    }  # warnings of the tool's own imports; those of the build are errors below
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode or not places.index.exists():
+        # A failed build may leave half of the pages; the next one starts from none.
+        shutil.rmtree(places.root / "_build" / ".doctrees", ignore_errors=True)
+        raise RunError(
+            f"the pages were not built:\n{done.stdout[-4000:]}{done.stderr[-8000:]}"
+        )
+    return places.index

@@ -1,0 +1,271 @@
+"""The notebooks: MyST Markdown with one cell of parameters, read, checked and turned
+into plain notebooks.
+
+A parameter is one line of the cell tagged ``parameters``::
+
+    folds: int = 5  # (from 3) groups are dealt into so many folds
+    source: str = "auto"  # {auto, verite, newsroom} which data to read
+
+The annotation says how a value is parsed. Choices in braces, or a smallest value in
+brackets and perhaps a largest one, ``(from 0 to 1)``, may stand before the help text.
+papermill reads the same lines, so a notebook runs under plain papermill too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verite.errors import DataError, ParameterError, name_some
+from verite.files import atomic_path
+from veritebook.places import source_folder
+
+__all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook"]
+
+_RULE = re.compile(
+    r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)(?:\s+to\s+(?P<most>[-\d.]+))?\))\s*(?P<text>.*)$"
+)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a notebook.
+
+    >>> Parameter("folds", "int", 5, "folds", least=3).parse("4")
+    4
+    >>> Parameter("folds", "int", 5, "folds", least=3).parse("many")
+    Traceback (most recent call last):
+        ...
+    verite.errors.ParameterError: parameter folds: expected an integer, found 'many'.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    text: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def limits(self) -> str:
+        """What values are allowed, in words; empty if all are."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.least is None:
+            return ""
+        return (
+            f"at least {self.least:g}"
+            if self.most is None
+            else f"a value from {self.least:g} to {self.most:g}"
+        )
+
+    def parse(self, value: str) -> Any:
+        """Turn a value from the command line into this parameter's type.
+
+        Raises
+        ------
+        ParameterError
+            It does not parse, or is outside what the parameter allows.
+        """
+        wanted = {
+            "int": "an integer",
+            "float": "a number",
+            "bool": "true or false",
+        }.get(self.kind, "text")
+        parsed = self._parse(value, wanted)
+        if (
+            isinstance(parsed, (int, float)) and not -(2**32) < parsed < 2**32
+        ):  # NaN is not, either
+            raise ParameterError(
+                f"parameter {self.name}: expected {wanted} below 2**32, found"
+                f" {value!r}."
+            )
+        if self.choices and str(parsed) not in self.choices:
+            raise ParameterError(
+                f"parameter {self.name}: expected one of {', '.join(self.choices)},"
+                f" found {value!r}."
+            )
+        if self.least is not None and not self.least <= parsed <= (
+            self.most if self.most is not None else float("inf")
+        ):
+            raise ParameterError(
+                f"parameter {self.name}: expected {self.limits}, found {value}."
+            )
+        return parsed
+
+    def _parse(self, value: str, wanted: str) -> Any:
+        kind = self.kind
+        try:
+            if kind == "int":
+                return int(value)
+            if kind == "float":
+                return float(value)
+            if kind == "bool":
+                return {
+                    "true": True,
+                    "yes": True,
+                    "1": True,
+                    "false": False,
+                    "no": False,
+                    "0": False,
+                }[value.strip().lower()]
+        except (ValueError, KeyError) as error:
+            raise ParameterError(
+                f"parameter {self.name}: expected {wanted}, found {value!r}."
+            ) from error
+        return value
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook's source."""
+
+    name: str
+    path: Path
+    node: Any
+    """The notebook as nbformat holds it."""
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def title(self) -> str:
+        """Its first heading."""
+        found = re.search(
+            r"^# (.+)$",
+            "\n".join(
+                cell.source for cell in self.node.cells if cell.cell_type == "markdown"
+            ),
+            re.MULTILINE,
+        )
+        return found.group(1).strip() if found else self.name
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Data sets that it may read, from its header."""
+        return tuple(self.node.metadata.get("verite", {}).get("data", ()))
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is about a made-up world, by its header.
+
+        Its reference run is then no evidence, and says so.
+        """
+        return bool(self.node.metadata.get("verite", {}).get("synthetic", False))
+
+    @property
+    def newsroom_tables(self) -> tuple[str, ...]:
+        """Tables of results that come from a newsroom though the page is about real
+        data, by its header.
+        """
+        return tuple(self.node.metadata.get("verite", {}).get("newsroom", ()))
+
+    def check(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Parse values from the command line.
+
+        Raises
+        ------
+        ParameterError
+            An unknown name (the message lists what exists) or a value that does not
+            parse.
+        """
+        known = {parameter.name: parameter for parameter in self.parameters}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            listing = (
+                "\n".join(describe(parameter) for parameter in self.parameters)
+                or "  (none)"
+            )
+            raise ParameterError(
+                f"notebook {self.name} has no parameter {name_some(unknown)}. It"
+                f" has:\n{listing}"
+            )
+        return {name: known[name].parse(value) for name, value in given.items()}
+
+    def write_plain(self, path: str | Path) -> None:
+        """Write it as ``.ipynb``, without outputs, for papermill, Jupyter or Colab."""
+        import nbformat
+
+        with atomic_path(path) as temporary:
+            nbformat.write(self.node, temporary)  # type: ignore[no-untyped-call]
+
+
+def describe(parameter: Parameter) -> str:
+    """One line for a listing."""
+    rule = f"{parameter.limits}; " if parameter.limits else ""
+    return (
+        f"  {parameter.name}: {parameter.kind} = {parameter.default!r}  "
+        f" {rule}{parameter.text}"
+    )
+
+
+def list_notebooks() -> list[str]:
+    """Names of all notebooks, in alphabetical order."""
+    return sorted(path.stem for path in source_folder().glob("*.md"))
+
+
+def open_notebook(name: str) -> Notebook:
+    """Read a notebook's source by name.
+
+    Raises
+    ------
+    ParameterError
+        There is no such notebook; the message lists all.
+    """
+    import jupytext
+
+    path = source_folder() / f"{name}.md"
+    if name not in list_notebooks():
+        raise ParameterError(
+            f"no notebook {name!r}. There are: {', '.join(list_notebooks()) or 'none'}."
+        )
+    node = jupytext.read(path, fmt="md:myst")
+    for at, cell in enumerate(node.cells):
+        cell["id"] = f"{name}-{at}"[
+            -64:
+        ]  # fixed ids: the same source gives the same file
+    return Notebook(name, path, node, _parameters(node, path))
+
+
+def _parameters(node: Any, path: Path) -> tuple[Parameter, ...]:
+    from papermill.translators import PythonTranslator
+
+    cells = [
+        cell for cell in node.cells if "parameters" in cell.metadata.get("tags", ())
+    ]
+    found = PythonTranslator.inspect(cells[0]) if cells else []
+    parameters = []
+    for one in found:
+        rule = _RULE.match(one.help)
+        try:
+            default = ast.literal_eval(one.default)
+        except (ValueError, SyntaxError) as error:
+            raise DataError(
+                f"{path}: parameter {one.name} has the default {one.default}; expected"
+                " a plain value."
+            ) from error
+        parameters.append(
+            Parameter(
+                name=one.name,
+                kind=(
+                    one.inferred_type_name
+                    if one.inferred_type_name != "None"
+                    else type(default).__name__
+                ),
+                default=default,
+                text=rule.group("text") if rule else one.help,
+                choices=(
+                    tuple(part.strip() for part in rule.group("choices").split(","))
+                    if rule and rule.group("choices")
+                    else ()
+                ),
+                least=(
+                    float(rule.group("least")) if rule and rule.group("least") else None
+                ),
+                most=float(rule.group("most")) if rule and rule.group("most") else None,
+            )
+        )
+    return tuple(parameters)

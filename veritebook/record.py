@@ -1,0 +1,112 @@
+"""What a run was: enough to repeat it, and to tell whether it still stands."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import platform
+import resource
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from verite.blocks import content_key, core_count
+from verite.files import sha256
+from verite.provenance import commit, versions
+from veritebook.notebooks import Notebook
+
+__all__ = ["input_key", "make_record", "package_key", "peak_memory_mb"]
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("averimatec", "verite", "veritebook")
+
+
+def make_record(
+    notebook: str,
+    *,
+    dataset: str,
+    parameters: Mapping[str, Any],
+    data: Mapping[str, str],
+    results: Mapping[str, str],
+    started: datetime.datetime,
+    seconds: float,
+    key: str,
+) -> dict[str, Any]:
+    """Gather a run's record.
+
+    A dictionary that JSON can hold, without anything private to the machine.
+
+    Parameters
+    ----------
+    dataset
+        Names of what the page was made from; ``paper`` for the published tables.
+    data, results
+        SHA-256 of each file read and written.
+    key
+        What :func:`input_key` gave when the run began.
+    """
+    return {
+        "notebook": notebook,
+        "commit": commit(),
+        "started": started.astimezone(datetime.UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 2),
+        "peak memory MB": peak_memory_mb(),
+        "dataset": dataset,
+        "parameters": dict(parameters),
+        "seeds": {
+            name: value for name, value in parameters.items() if name.startswith("seed")
+        },
+        "data": dict(sorted(data.items())),
+        "results": dict(sorted(results.items())),
+        "versions": versions(),
+        "machine": f"{platform.system()} {platform.machine()}, {core_count()} cores",
+        "inputs": key,
+    }
+
+
+def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
+    """Digest of all that decides a notebook's output.
+
+    Source, parameters, package, data and the reference run it shows.
+
+    A run whose record holds another key is stale.
+    """
+    from verite import datasets
+
+    values = {
+        one.name: parameters.get(one.name, one.default) for one in notebook.parameters
+    }
+    reference = (
+        notebook.path.parent.parent / "book" / "reference" / f"{notebook.name}.csv"
+    )
+    shown = sha256(reference) if reference.is_file() else ""
+    return content_key(
+        sha256(notebook.path),
+        values,
+        package_key(),
+        datasets.checksums(list(notebook.data)),
+        shown,
+    )
+
+
+@functools.cache
+def package_key() -> str:
+    """Digest of the package's own code and tables, and of the versions of what it
+    computes with.
+    """
+    files = sorted(
+        path
+        for package in _PACKAGES
+        for kind in ("*.py", "*.csv", "*.json")
+        for path in (_ROOT / package).rglob(kind)
+    )
+    return content_key(
+        {path.relative_to(_ROOT).as_posix(): sha256(path) for path in files}, versions()
+    )
+
+
+def peak_memory_mb() -> int:
+    """Largest resident size of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak / (1_000_000 if sys.platform == "darwin" else 1_000))

@@ -1,0 +1,206 @@
+"""Tables for pages: headers that screen readers can follow, numbers aligned, gaps shown
+as gaps.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["Table", "compared", "with_interval"]
+
+Format = str | Callable[[Any], str]
+
+
+class Table:
+    """A table, to be the last line of a cell.
+
+    Parameters
+    ----------
+    frame
+        Its columns are shown in order; the index, if it has a name, as row headers.
+    caption
+        Stands above the table and says what its numbers are.
+    formats
+        Format of a column's values, such as ``"{:.1f}"``; other floats get one decimal,
+        other integers thousands separators.
+    name
+        By which text and slides refer to it: ``{shown}`name```; unique on its page.
+
+    >>> print(Table(pd.DataFrame({"n": [1001]}), "Pairs").text())
+        n
+    1,001
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        caption: str = "",
+        formats: Mapping[str, Format] | None = None,
+        name: str = "",
+    ) -> None:
+        self.frame = frame if frame.index.name is None else frame.reset_index()
+        self.headers = 0 if frame.index.name is None else 1
+        self.caption, self.name = caption, name
+        self.formats = dict(formats or {})
+
+    def cells(self) -> pd.DataFrame:
+        """All values as the text that is shown."""
+        shown = {
+            name: [self._cell(name, value) for value in self.frame[name]]
+            for name in self.frame.columns
+        }
+        return pd.DataFrame(shown, columns=self.frame.columns, dtype=object)
+
+    def text(self) -> str:
+        """The table as plain text."""
+        return str(self.cells().to_string(index=False))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.text()}
+
+    def html(self) -> str:
+        """The table as HTML; every value is escaped."""
+        cells = self.cells()
+        kinds = [
+            "" if _is_text(self.frame[name]) else ' class="number"'
+            for name in self.frame.columns
+        ]
+        # A header without a word heads nothing: screen readers would announce it before
+        # each cell.
+        head = "".join(
+            (
+                f'<th scope="col"{kind}>{html.escape(str(name))}</th>'
+                if str(name)
+                else "<td></td>"
+            )
+            for name, kind in zip(self.frame.columns, kinds, strict=True)
+        )
+        spans = _spans(cells.iloc[:, 0].tolist()) if self.headers else [1] * len(cells)
+        body = []
+        for span, row in zip(spans, cells.itertuples(index=False), strict=True):
+            parts = [
+                f"<td{kind}>{html.escape(value)}</td>"
+                for kind, value in zip(
+                    kinds[self.headers :], row[self.headers :], strict=True
+                )
+            ]
+            if self.headers and span:
+                whole = f' rowspan="{span}"' if span > 1 else ""
+                parts.insert(
+                    0,
+                    f'<th scope="{"rowgroup" if span > 1 else "row"}"{whole}>{html.escape(row[0])}</th>',
+                )
+            body.append(f"<tr>{''.join(parts)}</tr>")
+        if not body:
+            body.append(f'<tr><td colspan="{len(kinds)}">none</td></tr>')
+        caption = (
+            f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        )
+        called = f' data-name="{html.escape(self.name)}"' if self.name else ""
+        return (
+            '<div class="verite-scroll" tabindex="0" role="region" aria-label="'
+            + html.escape(self.caption or "table")
+            + '">'
+            "<table"
+            f' class="verite-table"{called}>{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        )
+
+    def _cell(self, name: Any, value: Any) -> str:
+        if (
+            value is None
+            or (isinstance(value, float) and value != value)
+            or value is pd.NA
+        ):
+            return "–"
+        form = self.formats.get(name)
+        if callable(form):
+            return form(value)
+        if form is not None:
+            return form.format(value)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            return f"{value:.1f}"
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def with_interval(value: float, low: float, high: float, digits: int = 1) -> str:
+    """Write a figure with its interval; NaN is a gap.
+
+    >>> with_interval(54.512, 51.2, 57.9)
+    '54.5 [51.2, 57.9]'
+    >>> with_interval(1.5, -0.04, 3.1)
+    '1.5 [0.0, 3.1]'
+    """
+    if value != value:
+        return "–"
+    shown = f"{value:z.{digits}f}"
+    if low != low or high != high:
+        return shown
+    return f"{shown} [{low:z.{digits}f}, {high:z.{digits}f}]"
+
+
+def compared(
+    frame: pd.DataFrame,
+    caption: str,
+    this_build: str = "this build",
+    digits: int = 1,
+    reference: str = "reference",
+    name: str = "",
+) -> Table:
+    """Show what :func:`verite.paper.compare` lines up.
+
+    Published | reference | this build, intervals in brackets, N of this build.
+
+    Parameters
+    ----------
+    this_build, reference
+        Headings of the last two columns, for example ``"this build (newsroom,
+        synthetic)"``.
+    name
+        Of the table, see :class:`Table`.
+    """
+    shown = frame[["row", "column", "published"]].copy()
+    for whose, heading in (("reference", reference), ("this build", this_build)):
+        found = frame.reindex(columns=[whose, f"{whose} low", f"{whose} high"]).astype(
+            float
+        )
+        shown[heading] = [
+            with_interval(value, low, high, digits)
+            for value, low, high in found.itertuples(index=False)
+        ]
+    if frame.get("this build n", pd.Series(dtype=float)).notna().any():
+        shown["N"] = frame["this build n"]
+    return Table(
+        shown.set_index("row"),
+        caption,
+        {"published": f"{{:.{digits}f}}", "N": "{:,.0f}"},
+        name,
+    )
+
+
+def _spans(headers: list[str]) -> list[int]:
+    """How many rows each row header stands for.
+
+    A run of equal ones is written once, its others get 0.
+
+    >>> _spans(["a", "a", "b"])
+    [2, 0, 1]
+    """
+    spans: list[int] = []
+    for _, run in itertools.groupby(headers):
+        length = len(list(run))
+        spans += [length, *[0] * (length - 1)]
+    return spans
+
+
+def _is_text(column: Any) -> bool:
+    return not (
+        pd.api.types.is_numeric_dtype(column)
+        or column.astype(str).str.match(r"^[–\d\-−+.]").all()
+    )
