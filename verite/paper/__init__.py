@@ -4,7 +4,7 @@ recomputing them shows.
 
 from verite.paper.claims import claims
 from verite.paper.errata import errata
-from verite.paper.published import compare, table, wide
+from verite.paper.published import compare, split_row, table, wide
 from verite.paper.rounding import Rounded, d_bounds, delta_bounds
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "d_bounds",
     "delta_bounds",
     "errata",
+    "split_row",
     "table",
     "wide",
 ]
