@@ -251,7 +251,7 @@ def test_a_newsroom_is_written_as_files_and_not_over_another(tmp_path: Path):
     again = verite(*words)
     assert again.returncode == 1
     assert again.stderr.startswith(
-        f"verite: {tmp_path / 'room' / 'pairs.csv'} is there."
+        f"verite: {tmp_path / 'room' / 'pairs.csv'} already exists"
     )
     assert verite(*words, "--force").returncode == 0
 

@@ -74,14 +74,11 @@ def newsroom_command(
 ) -> None:
     """Write a newsroom as files: verite newsroom FOLDER -p giveaway_rate 0.5."""
     from verite.datasets import load
-    from verite.files import write_csv
+    from verite.files import check_overwrite, write_csv
     from verite.newsroom.knobs import parse_knobs
 
     table = out / "pairs.csv"
-    if table.is_file() and not force:
-        raise ParameterError(
-            f"{table} is there. Choose another folder, or replace it with --force."
-        )
+    check_overwrite(table, force)
     knobs = parse_knobs(parse_options(parameter))
     data = load(
         "newsroom",
@@ -606,12 +603,9 @@ def dataparse_options(
     Verite data pairs newsclippings OUT -p subset captions.
     """
     from verite import datasets
-    from verite.files import write_csv
+    from verite.files import check_overwrite, write_csv
 
-    if out.exists() and not force:
-        raise ParameterError(
-            f"{out} is there. Choose another name, or replace it with --force."
-        )
+    check_overwrite(out, force)
     if name == "newsroom":
         raise ParameterError(
             "a newsroom has images that have to be drawn. Write one with: verite"

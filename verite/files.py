@@ -1,9 +1,8 @@
-"""Reading and writing files so that bad input is named and nothing is lost.
+"""Reading and writing files: bad input is named, and nothing is lost.
 
-All writers of the package go through :func:`atomic_path`: the new content goes to a
-temporary neighbour, reaches the disk, and takes the old file's place in one step.
-Whatever happens before that step (a full disk, Ctrl-C, a bug) leaves the old file as it
-was and no litter behind it.
+All writers of the package go through :func:`atomic_path`: the new content is written to
+a temporary file beside the target, synced, and renamed into place. If anything fails
+before the renaming (a full disk, Ctrl-C, a bug), the old file is unchanged.
 """
 
 from __future__ import annotations
@@ -20,12 +19,21 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
-from verite.errors import DataError, MissingDataError, VeriteError, name_some
+from verite.errors import (
+    DataError,
+    MissingDataError,
+    ParameterError,
+    VeriteError,
+    name_some,
+)
 
 __all__ = [
     "atomic_path",
+    "check_overwrite",
+    "lock",
     "read_csv",
     "read_text",
     "require_file",
@@ -38,13 +46,10 @@ __all__ = [
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to write to.
+    """Give a temporary path to write to, and rename it to ``path`` at the end.
 
-    Put it in the place of ``path`` when the block ends well.
-
-    The temporary name ends in the final one, for writers that look at the suffix.
-    Folders on the way are made. A link is followed: the file it points to is replaced,
-    the link stays.
+    The temporary name has the suffix of the final one. Missing folders are created. A
+    symbolic link is followed: the file it points to is replaced.
 
     Raises
     ------
@@ -54,31 +59,22 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
     >>> with atomic_path(target) as temporary:
-    ...     _ = temporary.write_text("kept", encoding="utf8")
+    ...     _ = temporary.write_text("text", encoding="utf8")
     >>> target.read_text(encoding="utf8")
-    'kept'
+    'text'
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".part-{secrets.token_hex(6)}-{target.name}")
+    if target.is_dir():
+        raise VeriteError(f"{path} is a folder; give the name of a file inside it.")
     try:
-        if target.is_dir():
-            raise VeriteError(
-                f"expected a file to write, found a folder: {path}. Give a file name"
-                " inside it."
-            )
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)
         permissions = temporary.stat().st_mode & 0o777
-    except OSError as error:
-        raise VeriteError(
-            f"cannot write {path}: {error.strerror} ({error.filename}). Choose another"
-            " output, or free it."
-        ) from error
-    try:
         yield temporary
-        with temporary.open("rb+") as written:
-            os.fsync(written.fileno())
-        # safetensors puts a file that only its owner can read in the place of ours.
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        # safetensors replaces our file by one that only its owner can read.
         temporary.chmod(permissions)
         os.replace(temporary, target)
     except (OSError, SafetensorError) as error:
@@ -86,44 +82,88 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         reason = getattr(error, "strerror", None) or error
         raise VeriteError(
-            f"could not save {path}: {reason}. Nothing was changed; free space or"
-            " choose another output."
+            f"cannot write {path}: {reason}. Free space, or choose another output."
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def check_overwrite(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuse to replace a file or folder unless ``force`` is set.
+
+    Raises
+    ------
+    ParameterError
+        ``path`` exists and ``force`` is False.
+    """
+    if not force and os.path.lexists(path):
+        raise ParameterError(f"{path} already exists; use --force to replace it.")
+
+
+@contextlib.contextmanager
+def lock(folder: str | os.PathLike[str], *, wait: bool = False) -> Iterator[None]:
+    """Keep other processes out of a folder while this one writes there.
+
+    The folder is created if missing. The lock is ``folder/.lock``; the system releases
+    it when the process ends, however it ends.
+
+    Parameters
+    ----------
+    wait
+        Wait for the other process to finish instead of raising an error.
+
+    Raises
+    ------
+    VeriteError
+        Another process holds the lock, or the folder cannot be written to.
+    """
+    file_lock = FileLock(Path(folder) / ".lock")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        file_lock.acquire(timeout=-1 if wait else 0)
+    except Timeout as error:
+        raise VeriteError(
+            f"another run is using {folder}. Wait for it, or choose another folder."
+        ) from error
+    except OSError as error:
+        raise VeriteError(
+            f"cannot write to {folder}: {error.strerror}. Choose another folder."
+        ) from error
+    try:
+        yield
+    finally:
+        file_lock.release()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write UTF-8 text with Unix line ends, all or nothing."""
+    """Write UTF-8 text with Unix line ends, atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf8", newline="\n")
 
 
 def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
-    """Write a JSON object, indented, keys in the order given, all or nothing.
+    """Write an indented JSON object, keys in the given order, atomically.
 
     Raises
     ------
     DataError
-        A number is NaN or infinite: JSON has no word for it, and what other readers
-        make of it differs.
+        A number is NaN or infinite, for which JSON has no notation.
     """
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        bad = [key for key, part in value.items() if not _is_json(part)]
         raise DataError(
-            f"{path}: {error}, found under {name_some(bad)}. Write None where there is"
-            " no number."
+            f"{path}: {error}. Write None where there is no number."
         ) from error
     write_text(path, text + "\n")
 
 
 def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
-    """Write a table as UTF-8 CSV, all or nothing, floats with ten significant digits.
+    """Write a UTF-8 CSV atomically, floats with ten significant digits.
 
-    Ten digits are more than any figure here carries and few enough that the last bits
-    of a sum, which may depend on the processor, do not show.
+    Ten digits are more than any figure needs, and few enough to hide the last bits of a
+    sum, which may depend on the processor.
     """
     with atomic_path(path) as temporary:
         frame.to_csv(
@@ -136,28 +176,28 @@ def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
 
 
 def require_file(path: str | os.PathLike[str], hint: str = "") -> Path:
-    """Return ``path`` if it is a file with something in it.
+    """Return ``path`` if it is a readable file that is not empty.
+
+    ``hint`` is appended to the error message: what the user can do.
 
     Raises
     ------
     MissingDataError
-        There is nothing at ``path``.
+        There is no file.
     DataError
         ``path`` is a folder, an empty file, or cannot be read.
     """
     target = Path(path)
     advice = f" {hint}" if hint else ""
+    if target.is_dir():
+        raise DataError(f"expected a file, found a folder: {target}.{advice}")
     try:
-        if target.is_dir():
-            raise DataError(f"expected a file, found a folder: {target}.{advice}")
-        if not target.exists():
-            raise MissingDataError(f"no such file: {target}.{advice}")
         if target.stat().st_size == 0:
             raise DataError(f"expected data, found an empty file: {target}.{advice}")
         target.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingDataError(f"no such file: {target}.{advice}") from error
     except OSError as error:
-        if isinstance(error, VeriteError):
-            raise
         raise DataError(f"cannot read {target}: {error.strerror}.{advice}") from error
     return target
 
@@ -168,57 +208,58 @@ def read_text(path: str | os.PathLike[str], hint: str = "") -> str:
     Raises
     ------
     DataError
-        The bytes are not UTF-8; the message names the line where reading stopped.
+        The bytes are not UTF-8; the message names the line.
     """
     raw = require_file(path, hint).read_bytes()
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(
-            f"{path}: expected UTF-8 text, found UTF-16. Save the file as UTF-8 and try"
-            " again."
-        )
+        raise DataError(f"{path}: expected UTF-8, found UTF-16. Save it as UTF-8.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{path}, line {line}: expected UTF-8 text, found the byte"
-            f" 0x{raw[error.start]:02x}. Save the file as UTF-8 (it may be Latin-1 or"
-            " Windows-1252) and try again."
+            f"{path}, line {line}: expected UTF-8, found the byte"
+            f" 0x{raw[error.start]:02x}. Save it as UTF-8 (it may be Latin-1)."
         ) from error
 
 
 def read_csv(
     path: str | os.PathLike[str], hint: str = "", **options: Any
 ) -> pd.DataFrame:
-    """Read a delimited table as text.
+    """Read a delimited table as text; empty cells are empty strings.
 
-    UTF-8, any line ends, no value turned into a number or a gap.
+    No value becomes a number or a missing value: ``NA`` is two letters.
 
-    ``options`` go to :func:`pandas.read_csv`. Empty cells are empty strings, and ``NA``
-    is two letters. Give ``on_bad_lines`` to let pandas deal with rows of another width.
+    Parameters
+    ----------
+    hint
+        Appended to the message if the file is missing.
+    options
+        Passed to :func:`pandas.read_csv`. With ``on_bad_lines``, pandas handles rows
+        of another width than the header's; otherwise they are an error.
 
     Raises
     ------
     DataError
-        Not UTF-8, no header, or rows whose width differs from the header's.
+        Not UTF-8, no header, or rows of another width than the header's.
     """
     text = read_text(path, hint)
     if not text.strip():
         raise DataError(f"{path}: expected a header line, found only white space.")
-    settings: dict[str, Any] = {
+    settings = {
         "dtype": str,
         "na_filter": False,
         "sep": ",",
         "quoting": csv.QUOTE_MINIMAL,
+        **options,
     }
-    settings.update(options)
     try:
         if "on_bad_lines" not in settings:
             _check_widths(text, path, settings)
-        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), **settings)
+        table: pd.DataFrame = pd.read_csv(io.StringIO(text), **settings)
     except (pd.errors.ParserError, csv.Error) as error:
-        raise DataError(f"{path}: not a table that can be read: {error}") from error
-    return frame
+        raise DataError(f"{path}: cannot be read as a table: {error}") from error
+    return table
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
@@ -230,8 +271,8 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def _check_widths(
     text: str, path: str | os.PathLike[str], settings: Mapping[str, Any]
 ) -> None:
-    # pandas fills short rows, and takes the first column for an index where all rows
-    # have one cell too many.
+    # pandas fills short rows, and if all rows have one cell too many it takes the first
+    # column for an index.
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=settings["sep"],
@@ -245,14 +286,6 @@ def _check_widths(
     bad = [f"line {line}: {width}" for line, width in widths if width != widths[0][1]]
     if bad:
         raise DataError(
-            f"{path}: expected {widths[0][1]} cells in each row, as in the first, found"
-            f" {name_some(bad)}."
+            f"{path}: expected {widths[0][1]} cells in each row, as in the first,"
+            f" found {name_some(bad)}."
         )
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        return False
-    return True

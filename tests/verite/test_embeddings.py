@@ -325,7 +325,7 @@ except VeriteError as error:
         timeout=60,
     )
     assert run.returncode == 0, run.stderr
-    assert "could not save" in run.stdout
+    assert "cannot write" in run.stdout
     assert os.strerror(errno.EFBIG) in run.stdout
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -721,7 +721,7 @@ def test_a_file_that_cannot_be_written_ends_the_run_and_is_no_fate_of_a_link(
     server: Server, tmp_path: Path
 ) -> None:
     (tmp_path / "picture.jpg").mkdir()
-    with pytest.raises(VeriteError, match="expected a file to write, found a folder"):
+    with pytest.raises(VeriteError, match="is a folder"):
         fetch_images([server.link("/picture")], tmp_path, limits=LIMITS, progress=False)
 
 

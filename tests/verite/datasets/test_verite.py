@@ -183,7 +183,7 @@ def test_a_table_in_latin_1_is_an_error_that_names_the_line(release: Release) ->
     release.table_path.write_bytes(text.encode("latin-1"))
     with pytest.raises(
         DataError,
-        match=r"VERITE\.csv, line 5: expected UTF-8 text, found the byte 0xe9",
+        match=r"VERITE\.csv, line 5: expected UTF-8, found the byte 0xe9",
     ):
         load("verite")
 
