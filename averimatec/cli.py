@@ -352,6 +352,7 @@ def _judge(
         )
     if not clip:
         return LexicalJudge()
+    import verite.newsroom  # noqa: F401  # registers its encoder
     from verite.encoders import Encoder
 
     return LexicalJudge(encoder=Encoder.load(clip, pretrained))

@@ -180,6 +180,7 @@ def run_command(
     )
     encoder = None
     if clip:
+        import verite.newsroom  # noqa: F401  # registers its encoder
         from verite.encoders import Encoder
 
         encoder = Encoder.load(clip, pretrained)

@@ -260,6 +260,7 @@ def encode_command(
         return
     if out is None:
         raise ParameterError("where should the vectors go? Add --out FOLDER.")
+    import verite.newsroom  # noqa: F401  # registers its encoder
     from verite.encoders.tables import encode_table
 
     try:

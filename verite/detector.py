@@ -38,10 +38,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from verite.devices import pick_device
 from verite.errors import DataError, ParameterError
 from verite.files import atomic_path, require_file
 
-__all__ = ["INPUTS", "Detector", "DetectorClassifier", "as_tokens", "pick_device"]
+__all__ = ["INPUTS", "Detector", "DetectorClassifier", "as_tokens"]
 
 INPUTS = ("image+text", "image;text", "text", "image")
 """What a detector sees.
@@ -435,23 +436,6 @@ class DetectorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             elif held is not None and epoch - best_epoch >= self.patience:
                 break
         return history, best, best_epoch
-
-
-def pick_device(name: str = "auto") -> torch.device:
-    """``"auto"`` gives CUDA, then MPS, then CPU.
-
-    Any other name is taken as torch takes it.
-    """
-    if name != "auto":
-        try:
-            return torch.device(name)
-        except RuntimeError as error:
-            raise ParameterError(
-                f"unknown device {name!r}. Known: auto, cpu, cuda, cuda:0, mps."
-            ) from error
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
 def _epochs(count: int, inputs: str, progress: bool) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import verite.newsroom  # noqa: F401  # registers its encoder
 from verite.dataset import Card, Dataset
 from verite.datasets.download import FileStatus, checksums, fetch, instructions, status
 from verite.datasets.home import home

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from verite.dataset import Card, Dataset
+from verite.newsroom import make
 
 __all__ = ["card", "load", "needs"]
 
@@ -35,8 +36,6 @@ def load(
     >>> load(events=1, preset="cosmos", encoder=None).pairs["label"].tolist()
     ['true', 'misinformation']
     """
-    from verite.newsroom import make
-
     return make(
         events=events,
         seed=seed,

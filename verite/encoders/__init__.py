@@ -8,5 +8,6 @@ on the way. torch is loaded with the first encoder.
 
 from verite.encoders.encoder import Encoded, Encoder
 from verite.encoders.pictures import open_picture
+from verite.encoders.weights import register_encoder
 
-__all__ = ["Encoded", "Encoder", "open_picture"]
+__all__ = ["Encoded", "Encoder", "open_picture", "register_encoder"]

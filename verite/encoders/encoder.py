@@ -22,6 +22,7 @@ import pandas as pd
 from PIL import Image
 
 from verite.blocks import core_count
+from verite.devices import pick_device
 from verite.embeddings import Embeddings
 from verite.encoders.pictures import Source, decode
 from verite.encoders.shards import Ledger, Shard, run_shards
@@ -117,7 +118,7 @@ class Encoder:
         DownloadError
             The weights could not be fetched; the message says how to get them by hand.
         """
-        return cls(load_model(name, pretrained), _device(device))
+        return cls(load_model(name, pretrained), pick_device(device))
 
     @cached_property
     def about(self) -> dict[str, str]:
@@ -569,25 +570,3 @@ def _unusable(text: object) -> str:
     except UnicodeEncodeError:
         return "holds half a character (a lone surrogate)"
     return ""
-
-
-def _device(name: str) -> torch.device:
-    import torch
-
-    if name == "auto":
-        name = (
-            "cuda"
-            if torch.cuda.is_available()
-            else "mps"
-            if torch.backends.mps.is_available()
-            else "cpu"
-        )
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ParameterError(
-            f"device: {name!r} cannot be used here ({str(error).splitlines()[0]}). cpu"
-            " always can."
-        ) from error
-    return device

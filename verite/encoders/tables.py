@@ -13,6 +13,7 @@ import pandas as pd
 from verite.dataset import Dataset
 from verite.embeddings import Embeddings
 from verite.encoders.encoder import Encoded, Encoder
+from verite.encoders.weights import REGISTERED
 from verite.errors import DataError, MissingDataError, name_some
 from verite.files import read_csv, require_file, sha256, write_csv
 from verite.pairs import COLUMNS, validate
@@ -180,8 +181,8 @@ def encoder_of(vectors: Embeddings, *, device: str = "auto") -> Encoder:
             " by that name. Encode with a tag of open_clip's."
         )
     found = (
-        Encoder.load("newsroom", device=device)
-        if tag == "newsroom"
+        Encoder.load(tag, device=device)
+        if tag in REGISTERED
         else Encoder.load(name, tag, device=device)
     )
     if found.identity != vectors.encoder:

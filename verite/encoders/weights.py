@@ -13,7 +13,7 @@ import logging
 import os
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,17 @@ from verite.files import read_text, require_file
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Loaded", "load_model", "quiet", "weights_digest"]
+__all__ = [
+    "REGISTERED",
+    "Loaded",
+    "load_model",
+    "quiet",
+    "register_encoder",
+    "weights_digest",
+]
+
+REGISTERED: dict[str, Callable[[], tuple[str, Path]]] = {}
+"""Encoders that a package brings along, see :func:`register_encoder`."""
 
 _SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
 
@@ -45,6 +55,18 @@ class Loaded:
     tag: str
 
 
+def register_encoder(name: str, weights: Callable[[], tuple[str, Path]]) -> None:
+    """Let :meth:`verite.encoders.Encoder.load` find an encoder by a name of its own.
+
+    Parameters
+    ----------
+    weights
+        Makes the architecture known to open_clip, and the weights if they are missing;
+        returns the architecture's name and the path of the weights.
+    """
+    REGISTERED[name] = weights
+
+
 def load_model(name: str, pretrained: str | os.PathLike[str] | None) -> Loaded:
     """Find and load a model.
 
@@ -53,16 +75,14 @@ def load_model(name: str, pretrained: str | os.PathLike[str] | None) -> Loaded:
     import open_clip
 
     tag, checkpoint = "", None
-    if name == "newsroom":
+    if name in REGISTERED:
         if pretrained is not None:
             raise ParameterError(
-                "the newsroom's encoder has weights of its own; leave"
-                f" pretrained={str(pretrained)!r} out."
+                f"the encoder {name!r} has its own weights; omit pretrained,"
+                f" found {str(pretrained)!r}."
             )
-        from verite.newsroom.clip import load_newsroom_clip
-
-        name, checkpoint = load_newsroom_clip()
-        tag = "newsroom"
+        tag = name
+        name, checkpoint = REGISTERED[tag]()
     else:
         name = _architecture(name)
         tag, checkpoint = _which_weights(name, pretrained)
@@ -149,8 +169,9 @@ def _architecture(name: str) -> str:
     known = open_clip.list_models()
     if name not in known:
         raise ParameterError(
-            f"no architecture {name!r} in open_clip. {_near(name, known)}, or give the"
-            " path of a model configuration (.json)."
+            f"no architecture {name!r} in open_clip. {_near(name, known)}, give the"
+            " path of a model configuration (.json), or import the package that"
+            " registers it (newsroom: verite.newsroom)."
         )
     return name
 

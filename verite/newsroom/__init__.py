@@ -10,6 +10,9 @@ evidence.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from verite.encoders import register_encoder
 from verite.newsroom.captions import (
     GIVEAWAYS,
     HOUSE_STYLE,
@@ -54,3 +57,12 @@ __all__ = [
     "sample_events",
     "vary",
 ]
+
+
+def _clip() -> tuple[str, Path]:
+    from verite.newsroom.clip import load_newsroom_clip
+
+    return load_newsroom_clip()
+
+
+register_encoder("newsroom", _clip)

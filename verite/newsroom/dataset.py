@@ -9,7 +9,7 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from PIL import Image
 
 from verite.dataset import Card, Dataset
 from verite.embeddings import Embeddings
+from verite.encoders import Encoder
 from verite.errors import ParameterError
 from verite.files import atomic_path
 from verite.newsroom.captions import entities
@@ -24,9 +25,6 @@ from verite.newsroom.desk import Post, Shown
 from verite.newsroom.desk import posts as posts_of
 from verite.newsroom.knobs import Preset, preset_named
 from verite.pairs import MISINFORMATION, TRUE, to_binary, validate
-
-if TYPE_CHECKING:
-    from verite.encoders import Encoder
 
 __all__ = ["encoder_named", "make"]
 
@@ -196,8 +194,6 @@ def _encode(
 @lru_cache(maxsize=2)
 def encoder_named(name: str) -> Encoder:
     """Load an encoder once a process."""
-    from verite.encoders import Encoder
-
     return Encoder.load(name)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ from safetensors.torch import save_file
 from verite.embeddings import Embeddings, concatenate
 from verite.encoders import Encoder
 from verite.encoders.texts import can_cut, tokenize
-from verite.encoders.weights import weights_digest
+from verite.encoders.weights import REGISTERED, weights_digest
 from verite.errors import DataError, DownloadError, MissingDataError, ParameterError
 
 WORDS = [
@@ -251,18 +249,14 @@ def test_weights_of_a_tag_get_the_activation_and_the_preparation_they_were_train
     )
 
 
-def test_the_newsrooms_encoder_is_found_where_it_was_trained(
+def test_a_registered_encoder(
     tiny: Encoder, tiny_weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stub = types.ModuleType("verite.newsroom.clip")
-    stub.load_newsroom_clip = lambda retrain=False: (tiny.name, tiny_weights)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "verite.newsroom.clip", stub)
-    assert (
-        Encoder.load("newsroom", device="cpu").identity
-        == f"{tiny.name}/newsroom@{tiny.digest[:12]}"
-    )
-    with pytest.raises(ParameterError, match="weights of its own"):
-        Encoder.load("newsroom", "openai", device="cpu")
+    monkeypatch.setitem(REGISTERED, "mine", lambda: (tiny.name, tiny_weights))
+    loaded = Encoder.load("mine", device="cpu")
+    assert loaded.identity == f"{tiny.name}/mine@{tiny.digest[:12]}"
+    with pytest.raises(ParameterError, match="its own weights"):
+        Encoder.load("mine", "openai", device="cpu")
 
 
 # --- images
