@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from veritebook.page import read_results
+from veritebook.results import read_results
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "book" / "contributing.md"

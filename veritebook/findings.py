@@ -13,8 +13,8 @@ import pandas as pd
 
 from verite.files import read_text, write_text
 from veritebook.figures import COLOURS, Figure, style
-from veritebook.page import read_results
 from veritebook.places import Places
+from veritebook.results import read_results
 from veritebook.tables import Table, with_interval
 
 __all__ = ["FINDINGS", "Finding", "write_findings"]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import html
 import json
 import os
-import shlex
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,44 +15,32 @@ import pandas as pd
 
 from verite import datasets
 from verite.errors import DataError, MissingDataError, name_some
-from verite.files import read_csv, read_text, sha256, write_csv, write_json
+from verite.files import read_text, sha256, write_csv, write_json
 from veritebook.figures import COLOURS, Figure, Pictures, style
 from veritebook.notebooks import Parameter, open_notebook
 from veritebook.places import find_places, result_folder, run_folder
+from veritebook.provenance import Note, Provenance
 from veritebook.record import make_record
-from veritebook.sliders import Sliders
+from veritebook.results import (
+    NUMBERS,
+    RESULT_COLUMNS,
+    SYNTHETIC,
+    Results,
+    read_results,
+    tidy,
+)
+from veritebook.sliders import Sliders, slider_state
 from veritebook.tables import Table, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
     from verite.datasets import Dataset
+    from verite.evaluation import Interval
     from verite.lab import World
     from veritebook.course import Answer
 
-__all__ = ["RESULT_COLUMNS", "SYNTHETIC", "Page", "read_results"]
-
-RESULT_COLUMNS = (
-    "table",
-    "row",
-    "column",
-    "value",
-    "low",
-    "high",
-    "n",
-    "unit",
-    "protocol",
-    "source",
-)
-"""Columns of a results file.
-
-One figure a row, with its 95 % interval, its N and the protocol.
-"""
-
-SYNTHETIC = frozenset({"newsroom"})
-"""Sources of figures that are made-up worlds."""
-
-_NUMBERS = ("value", "low", "high", "n")
+__all__ = ["Page"]
 
 
 class Page:
@@ -208,7 +194,7 @@ class Page:
 
     def add_results(
         self,
-        frame: pd.DataFrame,
+        results: Results,
         *,
         table: str,
         unit: str,
@@ -222,9 +208,10 @@ class Page:
 
         Parameters
         ----------
-        frame
+        results
             ``row``, ``column`` and ``value``, and where known ``low``, ``high`` and
-            ``n``; others are left out.
+            ``n``, in a form that :func:`veritebook.results.tidy` takes; other columns
+            are left out.
         table
             What the figures belong to; the key under which :meth:`compare` finds them.
         unit
@@ -254,13 +241,11 @@ class Page:
                 f"results of {table!r} were made from {other} so far, and these from"
                 f" {source}. Give them a table of their own."
             )
+        frame = tidy(results)
         full = frame.assign(
             **columns, table=table, unit=unit, protocol=protocol, source=source
         )
-        missing = [
-            name for name in ("row", "column", "value") if name not in full.columns
-        ]
-        if missing:
+        if missing := [x for x in ("row", "column", "value") if x not in full.columns]:
             raise DataError(
                 f"results of {table!r} have no {name_some(missing)}. Found:"
                 f" {name_some(frame.columns, 20)}."
@@ -320,6 +305,135 @@ class Page:
             name=table,
         )
 
+    def report(
+        self,
+        table: str,
+        results: Results | None,
+        caption: str,
+        *,
+        published: pd.DataFrame | None = None,
+        digits: int = 1,
+        **options: Any,
+    ) -> Table:
+        """Keep results and show them beside the published ones.
+
+        Parameters
+        ----------
+        table, results
+            See :meth:`add_results`; None where this run has none.
+        caption, published, digits
+            See :meth:`compare`.
+        options
+            ``unit``, ``protocol`` and the other options of :meth:`add_results`.
+        """
+        if results is not None:
+            self.add_results(results, table=table, **options)
+        return self.compare(table, published, caption, digits)
+
+    def interval(self, values: Any, groups: Any, **options: Any) -> Interval:
+        """Mean with its 95 % interval, from this page's ``seed`` and ``resamples``.
+
+        See :func:`verite.evaluation.grouped_bootstrap`.
+        """
+        from verite.evaluation import grouped_bootstrap
+
+        return grouped_bootstrap(values, groups, **self._draws(), **options)
+
+    def intervals(
+        self,
+        frame: pd.DataFrame,
+        value: str = "right",
+        *,
+        row: str,
+        column: str | None = None,
+        group: str = "group",
+    ) -> pd.DataFrame:
+        """Means with their intervals by one or two columns of a table, as results.
+
+        Parameters
+        ----------
+        frame
+            One row per observation.
+        value, group
+            Names of the columns to average and to resample.
+        row, column
+            Names of the columns that become ``row`` and ``column`` of the results.
+        """
+        keys = [row] if column is None else [row, column]
+        parts = frame.groupby(keys, sort=False)
+        return tidy(
+            {key: self.interval(part[value], part[group]) for key, part in parts}
+        )
+
+    def difference(
+        self,
+        a: pd.DataFrame,
+        b: pd.DataFrame,
+        order: Sequence[str] = ("seed", "pair_id"),
+    ) -> dict[str, float]:
+        """Paired difference in accuracy between two tables of answers; N counts groups.
+
+        See :func:`verite.evaluation.paired_test`.
+
+        Parameters
+        ----------
+        a, b
+            Answers to the same pairs: ``pair_id``, ``group`` and ``right``.
+        order
+            Columns by which rows are aligned; none where they are already.
+        """
+        from verite.evaluation import paired_test
+
+        if order:
+            a, b = (side.sort_values(list(order)) for side in (a, b))
+        right = [side["right"].to_numpy() for side in (a, b)]
+        test = paired_test(*right, a["group"].to_numpy(), **self._draws())
+        return {
+            "value": test.difference,
+            "low": test.low,
+            "high": test.high,
+            "p": test.p_value,
+            "n": a["group"].nunique(),
+        }
+
+    def _draws(self) -> dict[str, int]:
+        return {name: self.settings[name] for name in ("seed", "resamples")}
+
+    def wide(
+        self,
+        frame: pd.DataFrame,
+        caption: str,
+        *,
+        corner: str,
+        rows: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        values: str = "value",
+        formats: Mapping[str, Any] | str | None = None,
+        name: str = "",
+    ) -> Table:
+        """Show a tidy table with its ``column`` as columns; missing counts are zero.
+
+        Parameters
+        ----------
+        frame
+            ``row``, ``column`` and the column named by ``values``.
+        corner
+            Heading of the row headers.
+        rows, columns
+            Which to show, in order; by default all, sorted.
+        formats
+            See :class:`Table`; a text formats all columns.
+        """
+        wide = frame.pivot(index="row", columns="column", values=values)
+        rows, columns = (None if x is None else list(x) for x in (rows, columns))
+        wide = wide.reindex(index=rows, columns=columns)
+        if pd.api.types.is_integer_dtype(frame[values]):
+            wide = wide.fillna(0).astype(int)
+        if isinstance(formats, str):
+            formats = dict.fromkeys(wide, formats)
+        wide = wide.rename_axis(corner).rename_axis(None, axis=1)
+        return Table(wide, caption, formats, name)
+
     def figure(
         self, figure: MatplotlibFigure, alt: str, caption: str = "", name: str = ""
     ) -> Figure:
@@ -337,43 +451,23 @@ class Page:
         return check(self.name, function)
 
     def sliders(self, worlds: Sequence[World]) -> Sliders | Note:
-        """Show the figures of a grid of newsrooms behind sliders.
-
-        Those of the reference run, or else of this one.
+        """Show the results of a grid of newsrooms behind sliders: those of the
+        reference run, or else of this one.
         """
-        states = []
-        made = set()
+        states, runs = [], set()
         for world in worlds:
-            kept, own = self.reference(world.setting), self.results(world.setting)
-            table = own if kept is None else kept
+            reference = self.reference(world.setting)
+            table = self.results(world.setting) if reference is None else reference
             if table.empty:
                 return Note(
                     "The figures behind the sliders are not there yet: verite reference"
                     " bias-lab measures them.",
                     "no figures",
                 )
-            made.add("this build" if kept is None else "the reference run")
-            rows = table[table["row"] == f"{world.value:g}"]
-            ends = {
-                row["column"]: [
-                    round(row[name], 2) for name in ("value", "low", "high")
-                ]
-                for _, row in rows.iterrows()
-            }
-            states.append(
-                {
-                    "knob": world.knob,
-                    "value": world.value,
-                    "balanced": world.balanced,
-                    "asymmetric": bool(world.asymmetric),
-                    "accuracy": ends,
-                }
-            )
-        return Sliders(
-            states,
-            50.0,
-            f"Newsroom, synthetic; figures of {' and of '.join(sorted(made))}.",
-        )
+            runs.add("this build" if reference is None else "the reference run")
+            states.append(slider_state(world, table))
+        text = f"Newsroom, synthetic; figures of {' and of '.join(sorted(runs))}."
+        return Sliders(states, 50.0, text)
 
     def finish(self) -> Provenance:
         """Write ``results.csv`` and ``record.json`` beside the notebook's output, and
@@ -387,7 +481,7 @@ class Page:
         results = pd.concat(
             [part.astype(object) for part in self._results], ignore_index=True
         )
-        results = results.astype(dict.fromkeys(_NUMBERS, float))
+        results = results.astype(dict.fromkeys(NUMBERS, float))
         folder = result_folder(self.name)
         path = folder / "results.csv"
         write_csv(path, results)
@@ -417,101 +511,6 @@ class Page:
             json.loads(read_text(path)) if path.is_file() else None
         )
         return found
-
-
-class Note:
-    """A sentence that stands out on a page."""
-
-    def __init__(self, text: str, kind: str) -> None:
-        self.text, self.kind = text, kind
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        shown = (
-            f'<p class="verite-note"><strong>{html.escape(self.kind.capitalize())}.</strong>'
-            f" {html.escape(self.text)}</p>"
-        )
-        return {"text/html": shown, "text/plain": f"{self.kind}: {self.text}"}
-
-
-class Provenance:
-    """The foot of a page: what was run, on what, with what, and how to run it again."""
-
-    def __init__(
-        self, record: Mapping[str, Any], reference: Mapping[str, Any] | None = None
-    ) -> None:
-        self.record = dict(record)
-        self.reference = reference
-
-    @property
-    def command(self) -> str:
-        """The command that repeats this run."""
-        options = [
-            word
-            for name, value in self.record["parameters"].items()
-            for word in ("-p", name, str(value))
-        ]
-        return shlex.join(["verite", "run", self.record["notebook"], *options])
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        record = self.record
-        data = [
-            f"{path}: {digest[:12]}…" for path, digest in record["data"].items()
-        ] or ["no file was read"]
-        rows = {
-            "Run again": self.command,
-            "Made from": record["dataset"],
-            "Commit": record["commit"],
-            "Started": record["started"],
-            "Took": (
-                f"{record['seconds']} s, {record['peak memory MB']:,} MB at most in"
-                " this process"
-            ),
-            "Data (SHA-256)": "; ".join(data),
-            "Results (SHA-256)": "; ".join(
-                f"{name}: {digest[:12]}…" for name, digest in record["results"].items()
-            ),
-            "Versions": ", ".join(
-                f"{name} {version}" for name, version in record["versions"].items()
-            ),
-            "Machine": record["machine"],
-        }
-        if self.reference is not None:
-            values = ", ".join(
-                f"{name} = {value}"
-                for name, value in self.reference["parameters"].items()
-            )
-            rows["Reference run"] = (
-                f"{self.reference['started']}, commit {self.reference['commit']}:"
-                f" {values}"
-            )
-        cells = "".join(
-            f"<dt>{name}</dt><dd>{f'<code>{html.escape(value)}</code>' if name == 'Run again' else html.escape(value)}</dd>"
-            for name, value in rows.items()
-        )
-        plain = "\n".join(f"{name}: {value}" for name, value in rows.items())
-        return {
-            "text/html": f'<dl class="verite-provenance">{cells}</dl>',
-            "text/plain": plain,
-        }
-
-
-def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a results file; numbers as numbers, empty cells as gaps.
-
-    Raises
-    ------
-    DataError
-        A column is missing.
-    """
-    frame = read_csv(path)
-    missing = [name for name in RESULT_COLUMNS if name not in frame.columns]
-    if missing:
-        raise DataError(f"{path}: not a results file, missing {name_some(missing)}.")
-    for name in _NUMBERS:
-        frame[name] = pd.to_numeric(
-            frame[name].where(frame[name] != ""), errors="raise"
-        )
-    return frame
 
 
 def _meaning(parameter: Parameter) -> str:

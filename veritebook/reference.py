@@ -11,8 +11,8 @@ from pathlib import Path
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, write_json, write_text
 from veritebook.notebooks import list_notebooks, open_notebook
-from veritebook.page import SYNTHETIC, read_results
 from veritebook.places import find_places
+from veritebook.results import SYNTHETIC, read_results
 from veritebook.runs import run_notebook
 
 __all__ = ["run_references"]

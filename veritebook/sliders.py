@@ -8,14 +8,17 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from veritebook.figures import COLOURS
 from veritebook.tables import Table, with_interval
 
-__all__ = ["Sliders"]
+if TYPE_CHECKING:
+    from verite.lab import World
+
+__all__ = ["Sliders", "slider_state"]
 
 
 class Sliders:
@@ -76,3 +79,18 @@ class Sliders:
             f" figures of the sliders as a table</summary>{table.html()}</details>"
         )
         return {"text/html": shown, "text/plain": table.text()}
+
+
+def slider_state(world: World, results: pd.DataFrame) -> dict[str, Any]:
+    """What the sliders show for one newsroom: value, low and high by modality."""
+    rows = results[results["row"] == f"{world.value:g}"]
+    return {
+        "knob": world.knob,
+        "value": world.value,
+        "balanced": world.balanced,
+        "asymmetric": bool(world.asymmetric),
+        "accuracy": {
+            row["column"]: [round(row[name], 2) for name in ("value", "low", "high")]
+            for _, row in rows.iterrows()
+        },
+    }

@@ -17,7 +17,7 @@ from verite.detector import INPUTS
 from verite.embeddings import Embeddings
 from verite.encoders.tables import encode_table, encoder_of, with_vectors
 from verite.errors import DataError, MissingDataError
-from veritebook.page import read_results
+from veritebook.results import read_results
 from veritebook.runs import run_notebook
 
 HEADERS = {

@@ -25,8 +25,8 @@ from nbclient import NotebookClient
 from verite.files import sha256
 from veritebook.book import build_book, read_record
 from veritebook.notebooks import open_notebook
-from veritebook.page import read_results
 from veritebook.places import find_places
+from veritebook.results import read_results
 from veritebook.status import in_words
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ import pytest
 from verite.errors import DataError, MissingDataError, ParameterError, RunError
 from veritebook import record
 from veritebook.book import build_book, run_stale, stale_notebooks
-from veritebook.page import read_results
 from veritebook.places import find_places
 from veritebook.reference import run_references
+from veritebook.results import read_results
 from veritebook.runs import run_notebook
 from veritebook.status import write_status
 

@@ -9,8 +9,8 @@ import pytest
 
 from verite.files import write_csv
 from veritebook.findings import FINDINGS, write_findings
-from veritebook.page import RESULT_COLUMNS, read_results
 from veritebook.places import Places, find_places
+from veritebook.results import RESULT_COLUMNS, read_results
 
 
 @pytest.fixture

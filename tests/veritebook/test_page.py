@@ -8,7 +8,8 @@ import pytest
 
 from verite.datasets import load
 from verite.errors import DataError
-from veritebook.page import Page, read_results
+from veritebook.page import Page
+from veritebook.results import read_results
 
 VALUES = {"size": 3, "source": "auto", "share": 0.5, "loud": False}
 
