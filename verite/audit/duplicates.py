@@ -86,7 +86,7 @@ def near_images(
     >>> near_images(V, ["a", "b", "c"], 0.9)[["first", "second"]].values.tolist()
     [['a', 'b']]
     """
-    from verite.search.retrieval import nearest
+    from verite.search import nearest
 
     asked = sorted(set(ids))
     found = nearest(images, images, min(_NEIGHBOURS, max(1, len(asked) - 1)), query_ids=asked, candidate_ids=asked, query_groups=asked,

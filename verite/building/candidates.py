@@ -18,7 +18,8 @@ import pandas as pd
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError
 from verite.pairs import OUT_OF_CONTEXT, TRUE
-from verite.search.retrieval import Neighbours, check_kin, cosines, nearest
+from verite.search import Neighbours, cosines, nearest
+from verite.search.question import check_kin
 
 __all__ = ["SAME_PICTURE", "rank_candidates"]
 

@@ -1,11 +1,8 @@
-"""Approximate nearest neighbours for pools past memory.
+"""Approximate search for pools larger than memory: a FAISS index on disk.
 
-A FAISS index on the disk, and how much it misses.
-
-The index finds a few dozen candidates for each query; these are scored in double
-precision, ordered and tied as :func:`verite.synthesis.nearest` does it. So the
-similarities are exact and only neighbours that the index did not offer are missing. How
-many that are is measured, with :meth:`FaissSearch.recall`.
+The index offers a few dozen candidates per query; these are scored exactly. So all
+similarities are exact, and only neighbours that the index did not offer are missing.
+:meth:`FaissSearch.recall` measures how many.
 """
 
 from __future__ import annotations
@@ -14,81 +11,53 @@ import contextlib
 import math
 import os
 import tempfile
-import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from verite.blocks import content_key
 from verite.embeddings import Embeddings, release
-from verite.errors import MissingDataError, ParameterError
-from verite.search.blockwise import exact_cosines
-from verite.search.retrieval import Neighbours, check_kin, digest, group_codes, nearest
-from verite.search.screening import Vectors, row_lengths, unit
+from verite.errors import MissingDataError
+from verite.search.plain import exact_cosines, row_lengths
+from verite.search.question import Neighbours, Question, keep_best
+from verite.search.retrieval import nearest
+from verite.search.screening import Vectors, unit
 
 __all__ = ["FaissSearch"]
 
-_ADDED = 65_536  # vectors read together: 200 MB at 768 dimensions
-_ASKED = 1024  # queries searched together
-_LISTS = "lists.ivfdata"
-_TRAINED = 64  # vectors a list that the index learns from
+_READ = 65_536  # vectors added to the index at once: 200 MB at 768 dimensions
+_BLOCK = 1024  # queries searched at once
+_TRAINED = 64  # vectors per list that the index learns from
+_SEED = 0  # of the samples that the index learns from and that recall is measured on
 
 
 class FaissSearch:
-    """Search in the shape of :func:`verite.synthesis.nearest`, through an index that is
-    made at the first use.
+    """A search that is called like :func:`verite.search.nearest`.
 
     Parameters
     ----------
     directory
-        Where indexes are kept, one for each set of candidates.
+        Where indexes are kept, one per set of candidates, made when first needed.
     probes
-        How many of the index's lists are looked through for a query: more find more and
-        take longer.
-    offers
-        How many candidates the index offers for each neighbour that is asked for, and
-        at least 32 in all.
+        Lists of the index that a query looks through: more find more, more slowly.
     shard
-        Vectors that are indexed in memory at once; a larger pool is merged on the disk.
-    seed
-        For the sample that the index learns from.
-
-    Raises
-    ------
-    MissingDataError
-        FAISS is not installed.
-    ParameterError
-        A number is below 1.
+        Vectors indexed in memory at once; a larger pool is merged on disk.
     """
 
     def __init__(
-        self,
-        directory: str | os.PathLike[str],
-        *,
-        probes: int = 32,
-        offers: int = 8,
-        shard: int = 1_000_000,
-        seed: int = 0,
+        self, directory: Path, *, probes: int = 32, shard: int = 1_000_000
     ) -> None:
-        for name, value in (("probes", probes), ("offers", offers), ("shard", shard)):
-            if value < 1:
-                raise ParameterError(
-                    f"FaissSearch: expected {name} of 1 or more, found {value}."
-                )
-        self.directory, self.probes, self.offers, self.shard, self.seed = (
-            Path(directory),
-            probes,
-            offers,
-            shard,
-            seed,
-        )
-        self._opened: weakref.WeakKeyDictionary[Embeddings, Any] = (
-            weakref.WeakKeyDictionary()
-        )
-        _faiss()
+        self.directory, self.probes, self.shard = directory.absolute(), probes, shard
+        self._opened: dict[int, tuple[Embeddings, Any]] = {}
+        try:
+            import faiss
+        except ImportError as error:
+            raise MissingDataError(
+                "FAISS is not installed. Install it with: pip install verite[faiss]."
+            ) from error
+        self._faiss: Any = faiss
 
     def __call__(
         self,
@@ -96,205 +65,107 @@ class FaissSearch:
         candidates: Embeddings,
         k: int = 1,
         *,
-        query_ids: Iterable[str] | None = None,
-        candidate_ids: Iterable[str] | None = None,
-        query_groups: Iterable[str] | None = None,
-        candidate_groups: Iterable[str] | None = None,
         highest: float | None = None,
+        **which: Iterable[str] | None,
     ) -> Neighbours:
-        """Find near candidates.
-
-        The parameters are those of :func:`verite.synthesis.nearest`, and so is what
-        comes back.
-        """
-        check_kin(queries, candidates)
-        asked = np.array(
-            list(queries.ids if query_ids is None else query_ids), dtype=object
-        )
-        offered = np.array(
-            list(candidates.ids if candidate_ids is None else candidate_ids),
-            dtype=object,
-        )
-        groups = group_codes(asked, query_groups, offered, candidate_groups)
-        ids, similarities = (
-            np.full((len(asked), k), "", dtype=object),
-            np.full((len(asked), k), np.nan),
-        )
-        if not len(asked) or not len(offered):
-            return Neighbours(ids, similarities)
-        place = np.full(
-            len(candidates), -1
-        )  # among the offered, of each row of the matrix
-        place[candidates.positions(offered)] = np.arange(len(offered))
-        index, at = self._index(candidates), queries.positions(asked)
-        for start in range(0, len(asked), _ASKED):
-            rows = np.arange(start, min(start + _ASKED, len(asked)))
-            depth = min(max(32, k * self.offers), len(offered))
-            while len(rows):
-                vectors = np.asarray(queries.matrix[at[rows]], dtype=np.float32)
-                near = _offers(index, vectors, depth, self.probes, place >= 0)
-                row, column = (near >= 0).nonzero()
-                found, allowed = place[near[row, column]], np.ones(len(row), dtype=bool)
-                if groups is not None:
-                    allowed = groups[0][rows[row]] != groups[1][found]
-                score = exact_cosines(
-                    vectors[row],
-                    np.asarray(candidates.matrix[near[row, column]], dtype=np.float32),
+        """Search; ``which`` are ids and groups as for :func:`verite.search.nearest`."""
+        question = Question.ask(queries, candidates, **which)
+        found, count = question.answer(k), len(question.candidate_ids)
+        place = np.full(len(candidates), -1)
+        place[question.candidate_rows] = np.arange(count)
+        index, highest = self._index(candidates), np.inf if highest is None else highest
+        bits = np.packbits(place >= 0, bitorder="little")
+        chosen = None if (place >= 0).all() else self._faiss.IDSelectorBitmap(bits)
+        options = self._faiss.SearchParametersIVF(nprobe=self.probes, sel=chosen)
+        Q = Vectors(queries.matrix, question.query_rows)
+        C = Vectors(candidates.matrix, question.candidate_rows)
+        for start in range(0, len(Q), _BLOCK):
+            left = np.arange(start, min(start + _BLOCK, len(Q)))
+            depth = max(32, 8 * k)
+            while len(left):
+                depth = min(depth, count)
+                near = index.search(_unit(Q.read(left)), depth, params=options)[1]
+                at, column = (near >= 0).nonzero()
+                rows, columns = left[at], place[near[at, column]]
+                score = exact_cosines(Q.read(rows), C.read(columns))
+                few = score <= highest
+                if question.groups is not None:
+                    few &= question.groups[0][rows] != question.groups[1][columns]
+                rows, score, columns, rank = keep_best(
+                    rows[few], score[few], columns[few], question.ranks, k
                 )
-                if highest is not None:
-                    allowed &= score <= highest
-                table = pd.DataFrame(
-                    {"row": rows[row], "score": -score, "id": offered[found]}
-                )[allowed]
-                table = table.sort_values(["row", "score", "id"])
-                rank = table.groupby("row").cumcount()
-                table, rank = table[rank < k], rank[rank < k]
-                ids[table["row"], rank], similarities[table["row"], rank] = (
-                    table["id"],
-                    -table["score"],
-                )
-                # What the groups or the highest cosine took away is made up for by
-                # going deeper, as far as the lists go.
-                rows = rows[
-                    np.isnan(similarities[rows, -1])
-                    & (near >= 0).all(axis=1)
-                    & (depth < len(offered))
-                ]
-                depth = min(depth * 8, len(offered))
+                found.ids[rows, rank] = question.candidate_ids[columns]
+                found.similarities[rows, rank] = score
+                # Go deeper where groups or the highest cosine removed too many.
+                more = (near >= 0).all(axis=1) & (depth < count)
+                left = left[more & np.isnan(found.similarities[left, -1])]
+                depth *= 8
             release(queries.matrix)
             release(candidates.matrix)
-        return Neighbours(ids, similarities)
+        return found
 
     def recall(
-        self,
-        queries: Embeddings,
-        candidates: Embeddings,
-        k: int = 1,
-        *,
-        sample: int = 1000,
-        **options: Any,
+        self, queries: Embeddings, candidates: Embeddings, k: int = 1, **options: Any
     ) -> float:
-        """Share of the ``k`` nearest that this search finds, from 0 to 1, over a random
-        sample of queries.
+        """Share of the ``k`` nearest that this search finds, on up to 1,000 queries.
 
-        ``options`` are as for a search; ``query_ids`` is what the sample is drawn from.
+        ``options`` are those of a search; the sample is drawn from its ``query_ids``.
         """
-        ids, groups = options.pop("query_ids", None), options.pop("query_groups", None)
-        asked = list(queries.ids if ids is None else ids)
-        drawn = np.sort(
-            np.random.default_rng(self.seed).choice(
-                len(asked), min(sample, len(asked)), replace=False
-            )
-        )
-        options["query_ids"] = [asked[at] for at in drawn]
-        if groups is not None:
-            named = list(groups)
-            options["query_groups"] = [named[at] for at in drawn]
+        ids = list(options.get("query_ids", queries.ids))
+        rng = np.random.default_rng(_SEED)
+        drawn = np.sort(rng.choice(len(ids), min(1000, len(ids)), replace=False))
+        options["query_ids"] = [ids[at] for at in drawn]
+        if (groups := options.get("query_groups")) is not None:
+            options["query_groups"] = np.array(list(groups), dtype=object)[drawn]
         exact = nearest(queries, candidates, k, **options).ids
         found = self(queries, candidates, k, **options).ids
-        there = exact != ""
-        hits = sum(
-            len(set(one[known]) & set(other))
-            for one, known, other in zip(exact, there, found, strict=True)
-        )
-        return float(hits / max(1, there.sum()))
+        hits = [len({*a[a != ""]} & {*b}) for a, b in zip(exact, found, strict=True)]
+        return float(sum(hits) / max(1, (exact != "").sum()))
 
     def _index(self, candidates: Embeddings) -> Any:
         """Open the index of these candidates, or make it."""
-        if (
-            candidates in self._opened
-        ):  # makers ask many times, and to name an index all of its vectors are read
-            return self._opened[candidates]
-        faiss = _faiss()
-        name = content_key(
-            digest(Vectors(candidates.matrix, np.arange(len(candidates)))), self.seed
-        )
-        folder = Path(os.path.abspath(self.directory)) / f"faiss-{name}"
-        if not folder.is_dir():
-            self.directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(
-                prefix=".part-", dir=self.directory
-            ) as made:
-                self._make(candidates, Path(made), folder)
-                with contextlib.suppress(OSError):  # someone else was faster
-                    os.rename(made, folder)
-                    os.mkdir(made)  # for the with statement to remove
-        index = str(folder / "index.faiss")
-        try:
-            self._opened[candidates] = faiss.read_index(index, faiss.IO_FLAG_READ_ONLY)
-        except (
-            RuntimeError
-        ):  # the lists do not lie where they did: the folder was moved
-            self._opened[candidates] = faiss.read_index(
-                index, faiss.IO_FLAG_READ_ONLY | faiss.IO_FLAG_ONDISK_SAME_DIR
-            )
-        return self._opened[candidates]
+        # Its name is a digest of all vectors, and makers search many times.
+        if id(candidates) not in self._opened:
+            rows = Vectors(candidates.matrix, np.arange(len(candidates)))
+            folder = self.directory / f"faiss-{content_key(rows.digest(), _SEED)}"
+            if not folder.is_dir():
+                self.directory.mkdir(parents=True, exist_ok=True)
+                part = Path(tempfile.mkdtemp(prefix=".part-", dir=self.directory))
+                self._make(rows, part)
+                with contextlib.suppress(OSError):  # another process may be faster
+                    part.rename(folder)
+            # The lists are beside the index, wherever the folder was moved.
+            flags = self._faiss.IO_FLAG_READ_ONLY | self._faiss.IO_FLAG_ONDISK_SAME_DIR
+            index = self._faiss.read_index(str(folder / "index.faiss"), flags)
+            self._opened[id(candidates)] = candidates, index
+        return self._opened[id(candidates)][1]
 
-    def _make(self, candidates: Embeddings, folder: Path, home: Path) -> None:
-        """Train an index on a sample, fill it shard by shard, and merge the shards on
-        the disk.
-        """
-        faiss = _faiss()
+    def _make(self, candidates: Vectors, folder: Path) -> None:
+        """Train an index on a sample, fill it shard by shard, merge the shards."""
         from faiss.contrib.ondisk import merge_ondisk
 
-        count = len(candidates)
+        count, dimensions = candidates.matrix.shape
         lists = max(1, min(int(4 * math.sqrt(count)), count // _TRAINED))
-        sample = np.random.default_rng(self.seed).choice(
-            count, min(count, _TRAINED * lists), replace=False
+        rng = np.random.default_rng(_SEED)
+        sample = rng.choice(count, min(count, _TRAINED * lists), replace=False)
+        index = self._faiss.index_factory(
+            dimensions, f"IVF{lists},SQ8", self._faiss.METRIC_INNER_PRODUCT
         )
-        trained = faiss.index_factory(
-            candidates.dimensions, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT
-        )
-        trained.train(_unit(candidates.matrix[np.sort(sample)]))
+        index.train(_unit(candidates.read(np.sort(sample))))
         shards = []
         for begin in range(0, count, self.shard):
-            index = faiss.clone_index(trained)
-            for at in range(begin, min(begin + self.shard, count), _ADDED):
-                rows = np.arange(at, min(at + _ADDED, begin + self.shard, count))
-                index.add_with_ids(_unit(candidates.matrix[rows]), rows)
+            shard, end = self._faiss.clone_index(index), min(begin + self.shard, count)
+            for at in range(begin, end, _READ):
+                rows = np.arange(at, min(at + _READ, end))
+                shard.add_with_ids(_unit(candidates.read(rows)), rows)
                 release(candidates.matrix)
             shards.append(str(folder / f"shard-{begin}.faiss"))
-            faiss.write_index(index, shards[-1])
-        merge_ondisk(trained, shards, str(folder / _LISTS))
-        # Where the lists will lie; made in place, a half-made index could be taken for
-        # a whole one.
-        faiss.downcast_InvertedLists(trained.invlists).filename = str(home / _LISTS)
-        faiss.write_index(trained, str(folder / "index.faiss"))
-        for shard in shards:
-            os.remove(shard)
-
-
-def _offers(
-    index: Any, vectors: np.ndarray, depth: int, probes: int, allowed: np.ndarray
-) -> np.ndarray:
-    """Rows of the matrix that the index holds for near, ``(queries, depth)``.
-
-    -1 where it has no more.
-    """
-    faiss = _faiss()
-    selector = (
-        None
-        if allowed.all()
-        else faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-    )
-    found: np.ndarray = index.search(
-        _unit(vectors),
-        depth,
-        params=faiss.SearchParametersIVF(nprobe=probes, sel=selector),
-    )[1]
-    return found
+            self._faiss.write_index(shard, shards[-1])
+        merge_ondisk(index, shards, str(folder / "lists.ivfdata"))
+        self._faiss.write_index(index, str(folder / "index.faiss"))
+        for path in shards:
+            os.remove(path)
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    own = np.array(vectors, dtype=np.float32)
-    return unit(own, row_lengths(own)).numpy()
-
-
-def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingDataError(
-            "FAISS is not installed. Install it with: pip install verite[faiss]."
-        ) from error
-    return faiss
+    return unit(vectors, row_lengths(vectors)).numpy()

@@ -1,350 +1,199 @@
-"""One block of queries against all candidates.
+"""One block of queries against all candidates: shortlist, score exactly, keep the best.
 
-A shortlist, scored again ever more exactly, and the best of it.
-
-A search is a list of such blocks. Each needs the same :class:`Task`, which threads
-share and other processes open from files, and returns positions and cosines that do not
-depend on where it ran.
+A search is a list of such blocks. All need the same :class:`Task`, which threads share
+and other processes open from files. Results do not depend on where a block ran.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, fields
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from verite.embeddings import mapped_file, release
+from verite.embeddings import release
 from verite.errors import ParameterError
-from verite.search.screening import (
-    DECIMALS,
-    LOWEST,
-    TILE,
-    Codes,
-    Mask,
-    Shortlist,
-    Vectors,
-    in_threads,
-    int8_is_exact,
-    rounding_bound,
-    row_lengths,
-    screen_float32,
-    screen_int8,
-    unit,
-)  # fmt: skip
+from verite.search import screening
+from verite.search.plain import exact_cosines, rounding_bound, row_lengths
+from verite.search.question import keep_best
+from verite.search.screening import Codes, Mask, Pairs, Vectors
 
-__all__ = ["Shared", "Task", "exact_cosines", "search_block", "share"]
+if TYPE_CHECKING:
+    import torch
 
-_CHUNK = 8192  # vectors scored again together: 50 MB a side at 768 dimensions
-_MANY = 1_000_000  # pairs of one group in a tile; more of them are found by comparing, a block at a time
+_CHUNK = 8192  # vectors scored at once: 50 MB a side at 768 dimensions
 
 
-@dataclass(frozen=True)
-class Task:
-    """All that blocks of one search have in common."""
+class Task(NamedTuple):
+    """All that the blocks of one search have in common."""
 
     queries: Vectors
     candidates: Vectors
-    lengths: np.ndarray
-    """Of the candidates."""
-    ranks: np.ndarray
-    """Place of each candidate's id in alphabetical order."""
-    query_groups: np.ndarray | None
-    candidate_groups: np.ndarray | None
-    """Whole numbers, equal where groups are."""
+    lengths: np.ndarray  # of the candidates
+    ranks: np.ndarray  # of the candidates' ids, in alphabetical order
+    groups: tuple[np.ndarray, np.ndarray] | None  # of queries and candidates
     codes: Codes | None
     k: int
-    highest: float | None
+    highest: float
     query_block: int
     candidate_block: int
     device: str
 
-    @functools.cached_property
-    def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """Candidates in the order of their groups, and where each group begins there."""
-        if self.query_groups is None or self.candidate_groups is None:
-            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        order = np.argsort(self.candidate_groups, kind="stable")
-        every = np.arange(max(self.candidate_groups.max(), self.query_groups.max()) + 2)
-        return order, np.searchsorted(self.candidate_groups[order], every)
 
-    @functools.cached_property
-    def places(self) -> np.ndarray:
-        """Where each candidate stands among the codes."""
-        return (
-            np.arange(len(self.candidates))
-            if self.codes is None
-            else np.argsort(self.codes.order)
-        )
+def search_block(task: Task, start: int) -> dict[str, Any]:
+    """Search for ``query_block`` queries from ``start`` on.
 
-
-class _Best(NamedTuple):
-    rows: np.ndarray
-    scores: np.ndarray
-    columns: np.ndarray
-
-
-def search_block(task: Task | Shared, start: int) -> dict[str, Any]:
-    """Positions of the nearest candidates of ``query_block`` queries from ``start`` on,
-    and their cosines, as JSON can hold them.
-
-    Where a query has fewer than ``k``, the rest is -1 and None.
+    Returns positions of the candidates and cosines as JSON can hold them: -1 and None
+    where a query has fewer than ``k``.
     """
     import torch
 
-    if torch.get_float32_matmul_precision() != "highest":
+    precision = torch.get_float32_matmul_precision()
+    if precision != "highest":
         raise ParameterError(
-            "nearest: torch multiplies float32 with"
-            f" {torch.get_float32_matmul_precision()!r} precision, and would miss"
-            " neighbours. Call torch.set_float32_matmul_precision('highest') first."
+            f"nearest: torch multiplies float32 with {precision!r} precision, which"
+            " could miss neighbours. Call torch.set_float32_matmul_precision('highest')"
+            " first."
         )
-    whole = task.open() if isinstance(task, Shared) else task
-    asked = whole.queries.read(slice(start, start + whole.query_block))
-    release(whole.queries.matrix)
-    columns = np.full((len(asked), whole.k), -1)
-    scores = np.full((len(asked), whole.k), np.nan)
-    size = (
-        TILE if _by_codes(whole) else 2 * TILE
-    )  # the other screen divides candidates by their lengths for each tile
+    task = _open(task) if any(isinstance(part, Path) for part in task) else task
+    vectors = task.queries.read(slice(start, start + task.query_block))
+    release(task.queries.matrix)
+    columns = np.full((len(vectors), task.k), -1)
+    scores = np.full((len(vectors), task.k), np.nan)
+    # A worker may run on a processor without exact 8-bit products.
+    codes = task.codes if screening.int8_is_exact() else None
+    # The float32 product divides candidates by their lengths for each tile.
+    size = screening.TILE if codes is not None else 2 * screening.TILE
 
     def tile(left: int) -> None:
-        rows = np.arange(left, min(left + size, len(asked)))
-        best = _search(whole, asked[rows], start + rows)
-        place = np.arange(len(best.rows)) - np.searchsorted(best.rows, best.rows)
-        columns[left + best.rows, place], scores[left + best.rows, place] = (
-            best.columns,
-            best.scores,
+        at = np.arange(left, min(left + size, len(vectors)))
+        rows, best, found, place = _search_tile(task, codes, vectors[at], start + at)
+        columns[left + rows, place], scores[left + rows, place] = found, best
+
+    threads = 0 if task.device == "cpu" else 1
+    screening.in_threads(tile, range(0, len(vectors), size), threads)
+    release(task.candidates.matrix)
+    similarities = [[None if s != s else s for s in row] for row in scores.tolist()]
+    return {"columns": columns.tolist(), "similarities": similarities}
+
+
+_Best = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _search_tile(
+    task: Task, codes: Codes | None, vectors: np.ndarray, at: np.ndarray
+) -> _Best:
+    """Rows, scores, columns and places of the nearest of a few queries."""
+    Q = screening.unit(vectors.copy(), row_lengths(vectors))
+    none = np.empty(0, dtype=np.intp)
+    best: _Best = none, np.empty(0), none, none
+    rest = np.arange(len(vectors))
+    if codes is not None:
+        mask = _mask(task, at, codes.order, screening.LOWEST)
+        pairs, rest = screening.screen_int8(
+            Q, codes, task.k, highest=task.highest, mask=mask
         )
-
-    in_threads(tile, range(0, len(asked), size), one=whole.device != "cpu")
-    release(whole.candidates.matrix)
-    similarities = np.where(np.isnan(scores), None, scores.astype(object))  # type: ignore[call-overload]
-    return {"columns": columns.tolist(), "similarities": similarities.tolist()}
-
-
-def exact_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosines of rows, the same for two rows whatever stands beside them.
-
-    A product of two float32 is exact in float64, and each row is summed by itself, so
-    equal vectors score equally.
-    """
-    a, b = first.astype(np.float64), second.astype(np.float64)
-    length = np.sqrt((a * a).sum(axis=1)) * np.sqrt((b * b).sum(axis=1))
-    return np.asarray(np.round((a * b).sum(axis=1) / length, DECIMALS))
-
-
-def _by_codes(task: Task) -> bool:
-    return (
-        task.codes is not None and int8_is_exact()
-    )  # a worker may run on another processor
-
-
-def _search(task: Task, asked: np.ndarray, queries: np.ndarray) -> _Best:
-    Q = unit(asked.copy(), row_lengths(asked))
-    best = _Best(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
-    remaining = np.arange(len(asked))
-    if task.codes is not None and _by_codes(task):
-        mask = _mask(task, queries, task.codes.order, task.places, lowest=LOWEST)
-        found = screen_int8(Q, task.codes, task.k, highest=task.highest, mask=mask)
-        best = _add(best, _closer(task, Q.numpy(), found), asked, task)
-        remaining = found.crowded
-    if len(remaining):
-        every = np.arange(len(task.candidates))
-        lists = screen_float32(
-            Q[remaining].to(task.device), task.candidates, task.lengths, task.k,
-            block=task.candidate_block, highest=task.highest, mask=_mask(task, queries[remaining], every, every, lowest=-np.inf),
-        )  # fmt: skip
-        for found in lists:
-            best = _add(best, found._replace(rows=remaining[found.rows]), asked, task)
+        best = _score(best, _refine(task, Q.numpy(), pairs), vectors, task)
+    if len(rest):
+        blocks = screening.screen_float32(
+            Q[rest].to(task.device),
+            task.candidates,
+            task.lengths,
+            task.k,
+            block=task.candidate_block,
+            highest=task.highest,
+            mask=_mask(task, at[rest], None, -np.inf),
+        )
+        for rows, columns in blocks:
+            best = _score(best, (rest[rows], columns), vectors, task)
     return best
 
 
-def _mask(
-    task: Task,
-    queries: np.ndarray,
-    order: np.ndarray,
-    places: np.ndarray,
-    *,
-    lowest: float,
-) -> Mask:
-    """What puts the lowest value into products of queries and candidates of one group,
-    the candidates in some order.
-    """
+def _mask(task: Task, at: np.ndarray, order: np.ndarray | None, lowest: float) -> Mask:
+    """Mask for some queries and for candidates in some order."""
     import torch
 
-    if task.query_groups is None or task.candidate_groups is None:
+    if task.groups is None:
         return lambda product, left, right: None
-    members, begins = task.members
-    groups, candidate_groups = task.query_groups[queries], task.candidate_groups
-    sizes = begins[groups + 1] - begins[groups]
-    if sizes.sum() > _MANY:
+    groups, candidate_groups = task.groups[0][at], task.groups[1]
 
-        def compare(product: torch.Tensor, left: int, right: int) -> None:
-            own = torch.from_numpy(
-                groups[:, None] == candidate_groups[None, order[left:right]]
-            )
-            product[:, : right - left].masked_fill_(own.to(product.device), lowest)
+    def mask(product: torch.Tensor, left: int, right: int) -> None:
+        block = slice(left, right)
+        codes = candidate_groups[block if order is None else order[block]]
+        # Members of each query's group are side by side once the block is sorted.
+        sorter = np.argsort(codes)
+        begin, end = (
+            np.searchsorted(codes, groups, side, sorter) for side in ("left", "right")
+        )
+        sizes = end - begin
+        rows = np.repeat(np.arange(len(groups)), sizes)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        columns = sorter[begin[rows] + within]
+        own = (torch.from_numpy(x).to(product.device) for x in (rows, columns))
+        product[tuple(own)] = lowest
 
-        return compare
-    rows = np.repeat(np.arange(len(queries)), sizes)
-    columns = places[
-        members[
-            np.repeat(begins[groups] - np.cumsum(sizes) + sizes, sizes)
-            + np.arange(len(rows))
-        ]
-    ]
-    by_column = np.argsort(columns, kind="stable")
-    rows, columns = rows[by_column], columns[by_column]
-
-    def put(product: torch.Tensor, left: int, right: int) -> None:
-        own = slice(*np.searchsorted(columns, [left, right]))
-        product[
-            torch.from_numpy(rows[own]).to(product.device),
-            torch.from_numpy(columns[own] - left).to(product.device),
-        ] = lowest
-
-    return put
+    return mask
 
 
-def _closer(task: Task, Q: np.ndarray, found: Shortlist) -> Shortlist:
-    """Keep what single precision leaves among the best ``k`` of each query."""
-    order = np.argsort(found.rows, kind="stable")
-    rows, columns = found.rows[order], found.columns[order]
+def _refine(task: Task, Q: np.ndarray, pairs: Pairs) -> Pairs:
+    """Keep what float32 leaves among the best ``k`` of each query."""
+    order = np.argsort(pairs[0], kind="stable")
+    rows, columns = pairs[0][order], pairs[1][order]
     ends = np.searchsorted(rows, np.arange(len(Q) + 1))
     bound = rounding_bound(Q.shape[1])
-    kept = []
+    few = np.ones(len(rows), dtype=bool)
     for row, (left, right) in enumerate(itertools.pairwise(ends)):
-        if right - left <= task.k:
-            kept.append(np.arange(left, right))
-            continue
-        own = columns[left:right]
-        cosine = task.candidates.read(own) @ Q[row] / task.lengths[own]
-        sure = (
-            cosine if task.highest is None else cosine[cosine <= task.highest - bound]
-        )
-        bar = (
-            np.partition(sure, -task.k)[-task.k] - 2 * bound
-            if len(sure) >= task.k
-            else -np.inf
-        )
-        kept.append(left + np.flatnonzero(cosine >= bar))
-    at = np.concatenate(kept) if kept else np.empty(0, dtype=np.intp)
-    return found._replace(rows=rows[at], columns=columns[at])
+        if right - left > task.k:
+            own = columns[left:right]
+            cosine = task.candidates.read(own) @ Q[row] / task.lengths[own]
+            sure = cosine[cosine <= task.highest - bound]
+            if len(sure) >= task.k:
+                bar = np.partition(sure, -task.k)[-task.k] - 2 * bound
+                few[left:right] = cosine >= bar
+    return rows[few], columns[few]
 
 
-def _add(best: _Best, found: Shortlist, asked: np.ndarray, task: Task) -> _Best:
-    """Score a shortlist in double precision and keep the best ``k`` of each query, in
-    order.
-    """
-    for at in range(0, len(found.rows), _CHUNK):
-        row, column = found.rows[at : at + _CHUNK], found.columns[at : at + _CHUNK]
-        score = exact_cosines(asked[row], task.candidates.read(column))
-        allowed = (
-            np.ones(len(row), dtype=bool)
-            if task.highest is None
-            else score <= task.highest
+def _score(best: _Best, pairs: Pairs, vectors: np.ndarray, task: Task) -> _Best:
+    """Score a shortlist in float64 and merge it into the best ``k`` of each query."""
+    for at in range(0, len(pairs[0]), _CHUNK):
+        rows, columns = (side[at : at + _CHUNK] for side in pairs)
+        scores = exact_cosines(vectors[rows], task.candidates.read(columns))
+        few = scores <= task.highest
+        best = keep_best(
+            np.concatenate([best[0], rows[few]]),
+            np.concatenate([best[1], scores[few]]),
+            np.concatenate([best[2], columns[few]]),
+            task.ranks,
+            task.k,
         )
-        joined = _Best(
-            *(
-                np.concatenate([old, new[allowed]])
-                for old, new in zip(best, (row, score, column), strict=True)
-            )
-        )
-        order = np.lexsort((task.ranks[joined.columns], -joined.scores, joined.rows))
-        joined = _Best(*(values[order] for values in joined))
-        kept = (
-            np.arange(len(order)) - np.searchsorted(joined.rows, joined.rows) < task.k
-        )
-        best = _Best(*(values[kept] for values in joined))
     return best
 
 
-class _File(NamedTuple):
-    """Where an array lies in a file."""
+def share(task: Task, folder: Path) -> Task:
+    """Copy of a task with files in place of arrays, small enough for each block."""
+    numbers = itertools.count()
 
-    path: str
-    dtype: str
-    offset: int
-    shape: tuple[int, ...]
+    def store(array: np.ndarray) -> Path:
+        path = folder.resolve() / f"{next(numbers)}.npy"
+        np.save(path, array)
+        return path
 
-    def open(self) -> np.ndarray:
-        # Copy on write: torch wants arrays that may be written to, and nothing here
-        # does.
-        return (
-            np.memmap(self.path, self.dtype, "c", self.offset, self.shape)
-            if 0 not in self.shape
-            else np.empty(self.shape, self.dtype)
-        )
-
-
-class Shared(NamedTuple):
-    """A task whose arrays lie in files, so that it is small enough to send to each
-    block.
-    """
-
-    parts: tuple[tuple[str, Any], ...]
-
-    def open(self) -> Task:
-        """The task, with its arrays mapped from the files."""
-        return _opened(self)
-
-
-def share(task: Task, folder: Path) -> Shared:
-    """Write a task's arrays to a folder.
-
-    Matrices that are mapped from a file stay where they are.
-    """
-    return Shared(
-        tuple(
-            (field.name, _put(getattr(task, field.name), folder / field.name))
-            for field in fields(task)
-        )
-    )
-
-
-def _put(value: Any, path: Path) -> Any:
-    if isinstance(value, np.ndarray):
-        if (mapped := _mapping(value)) is not None:
-            return mapped
-        path = path.with_suffix(".bin")
-        value.tofile(path)
-        return _File(str(path.resolve()), value.dtype.str, 0, value.shape)
-    if isinstance(value, Vectors | Codes):
-        return type(value).__name__, tuple(
-            _put(one, path.with_name(f"{path.name}-{name}"))
-            for name, one in zip(value._fields, value, strict=True)
-        )
-    return value
-
-
-def _mapping(array: np.ndarray) -> _File | None:
-    if (
-        isinstance(array, np.memmap)
-        and mapped_file(array) is not None
-        and array.filename
-        and array.flags.c_contiguous
-    ):
-        return _File(
-            str(Path(array.filename).resolve()),
-            array.dtype.str,
-            array.offset,
-            array.shape,
-        )
-    return None
+    return cast("Task", _replace(task, np.ndarray, store))
 
 
 @functools.lru_cache(maxsize=2)
-def _opened(shared: Shared) -> Task:
-    kinds: dict[str, Any] = {"Vectors": Vectors, "Codes": Codes}
+def _open(task: Task) -> Task:
+    # Copy on write ("c"): torch wants arrays that may be written to.
+    opened = _replace(task, Path, lambda path: np.load(path, mmap_mode="c"))
+    return cast("Task", opened)
 
-    def take(value: Any) -> Any:
-        if isinstance(value, _File):
-            return value.open()
-        if isinstance(value, tuple):
-            return kinds[value[0]](*map(take, value[1]))
-        return value
 
-    return Task(**{name: take(value) for name, value in shared.parts})
+def _replace(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
+    """Replace all of one kind in nested tuples."""
+    if isinstance(value, kind) or not isinstance(value, tuple):
+        return function(value) if isinstance(value, kind) else value
+    items = [_replace(item, kind, function) for item in value]
+    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)

@@ -19,7 +19,7 @@ import pandas as pd
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import COLUMNS, MAKER_COLUMNS, TRUE, merge_groups, validate
-from verite.search.retrieval import Search
+from verite.search import Search
 
 __all__ = [
     "EXTRA",

@@ -13,7 +13,7 @@ import pandas as pd
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import MISCAPTIONED, SPLITS, TRUE, downsample, validate
-from verite.search.retrieval import Search, cosines, nearest
+from verite.search import Search, cosines, nearest
 from verite.synthesis.base import EXTRA, both, parts, truthful
 from verite.synthesis.entities import plain
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from verite.embeddings import Embeddings
 from verite.pairs import OUT_OF_CONTEXT
-from verite.search.retrieval import Search, nearest
+from verite.search import Search, nearest
 from verite.synthesis.base import both, choose_sides, nearest_donors, parts, truthful
 
 __all__ = ["cst", "nc_t2t", "rst"]

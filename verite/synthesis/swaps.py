@@ -18,7 +18,7 @@ import pandas as pd
 from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import MISCAPTIONED
-from verite.search.retrieval import Search, cosines, nearest
+from verite.search import Search, cosines, nearest
 from verite.synthesis.base import both, choose_sides, nearest_donors, parts, truthful
 from verite.synthesis.entities import (
     ONTONOTES_TYPES,

@@ -1,6 +1,4 @@
-"""One search gives the same bytes in threads, in processes, on a Dask cluster, in other
-blocks, and after it was killed.
-"""
+"""One search gives the same bytes in threads, processes, a cluster, and resumed."""
 
 from __future__ import annotations
 
@@ -24,6 +22,7 @@ from verite.search import Neighbours, nearest
 from verite.search.screening import int8_is_exact
 
 SCREENS = ["float32", "int8"] if int8_is_exact() else ["float32"]
+each_screen = pytest.mark.parametrize("screen", SCREENS)
 
 
 def world() -> tuple[Embeddings, Embeddings, dict[str, list[str]]]:
@@ -32,19 +31,12 @@ def world() -> tuple[Embeddings, Embeddings, dict[str, list[str]]]:
     matrix = rng.normal(size=(900, 48)).astype(np.float32)
     matrix[600:] = matrix[:300]
     C = Embeddings([f"c{i}" for i in range(900)], matrix, encoder="toy")
-    Q = Embeddings(
-        [f"q{i}" for i in range(250)],
-        rng.normal(size=(250, 48)).astype(np.float32),
-        encoder="toy",
-    )
-    return (
-        Q,
-        C,
-        {
-            "query_groups": [str(i % 50) for i in range(250)],
-            "candidate_groups": [str(i % 70) for i in range(900)],
-        },
-    )
+    asked = rng.normal(size=(250, 48)).astype(np.float32)
+    Q = Embeddings([f"q{i}" for i in range(250)], asked, encoder="toy")
+    query_groups = [str(i % 50) for i in range(250)]
+    candidate_groups = [str(i % 70) for i in range(900)]
+    groups = {"query_groups": query_groups, "candidate_groups": candidate_groups}
+    return Q, C, groups
 
 
 def digest(found: Neighbours) -> tuple[str, bytes]:
@@ -64,75 +56,47 @@ def threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@each_screen
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.usefixtures("threads")
-def test_one_thread_and_two_agree(
-    count: int, screen: str, expected: tuple[str, bytes]
-) -> None:
+def test_threads_of_torch(count: int, screen: str, expected: tuple[str, bytes]) -> None:
     torch.set_num_threads(count)
     Q, C, groups = world()
-    assert (
-        digest(nearest(Q, C, 3, screen=screen, query_block=200, **groups)) == expected
-    )
+    found = nearest(Q, C, 3, screen=screen, query_block=200, **groups)
+    assert digest(found) == expected
     assert torch.get_num_threads() == count
 
 
-@pytest.mark.parametrize("screen", SCREENS)
-def test_threads_that_share_the_matrices_agree(
+@each_screen
+def test_threads_that_share_the_matrices(
     screen: str, expected: tuple[str, bytes]
 ) -> None:
     Q, C, groups = world()
-    with concurrent.futures.ThreadPoolExecutor(2) as executor:
-        assert (
-            digest(
-                nearest(
-                    Q, C, 3, screen=screen, query_block=60, executor=executor, **groups
-                )
-            )
-            == expected
-        )
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        options = {"query_block": 60, "executor": pool, **groups}
+        assert digest(nearest(Q, C, 3, screen=screen, **options)) == expected
 
 
-@pytest.mark.parametrize("screen", SCREENS)
-def test_two_processes_agree(
-    screen: str, expected: tuple[str, bytes], tmp_path: Path
-) -> None:
+@each_screen
+def test_processes(screen: str, expected: tuple[str, bytes], tmp_path: Path) -> None:
     Q, C, groups = world()
-    C.save(
-        tmp_path / "c.safetensors"
-    )  # one side mapped from its own file, one sent as a copy
-    with process_pool(2) as executor:
-        found = nearest(
-            Q,
-            Embeddings.load(tmp_path / "c.safetensors"),
-            3,
-            screen=screen,
-            query_block=60,
-            executor=executor,
-            **groups,
-        )
-    assert digest(found) == expected
+    C.save(tmp_path / "c.safetensors")  # one side mapped, one in memory
+    C = Embeddings.load(tmp_path / "c.safetensors")
+    with process_pool(2) as pool:
+        options = {"query_block": 60, "executor": pool, **groups}
+        assert digest(nearest(Q, C, 3, screen=screen, **options)) == expected
 
 
-def test_a_dask_cluster_agrees(expected: tuple[str, bytes], tmp_path: Path) -> None:
+def test_a_dask_cluster(expected: tuple[str, bytes], tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     Q, C, groups = world()
+    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
+        distributed.LocalCluster(dashboard_address=None, **settings) as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = nearest(
-            Q,
-            C,
-            3,
-            query_block=60,
-            executor=client.get_executor(),
-            directory=tmp_path,
-            **groups,
-        )
+        options = {"executor": client.get_executor(), "directory": tmp_path, **groups}
+        found = nearest(Q, C, 3, query_block=60, **options)
     assert digest(found) == expected
     assert not list(tmp_path.glob("arrays-*"))
 
@@ -148,42 +112,36 @@ nearest(Q, C, 3, query_block=2, directory=sys.argv[1], **groups)
 """
 
 
-def test_a_search_that_was_killed_goes_on_and_agrees(
-    expected: tuple[str, bytes], tmp_path: Path
-) -> None:
-    kept = tmp_path / "kept"
+def test_a_killed_search_resumes(expected: tuple[str, bytes], tmp_path: Path) -> None:
+    folder = tmp_path / "blocks"
     script = SEARCH.replace("{world}", inspect.getsource(world))
-    with subprocess.Popen([sys.executable, "-c", script, str(kept)]) as process:
+    with subprocess.Popen([sys.executable, "-c", script, str(folder)]) as process:
         deadline = time.monotonic() + 60
         while (
-            len(list(kept.glob("*/0*.json"))) < 3
+            len(list(folder.glob("*/0*.json"))) < 3
             and process.poll() is None
             and time.monotonic() < deadline
         ):
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
-    finished = {path: path.stat().st_mtime_ns for path in kept.glob("*/0*.json")}
+    finished = {path: path.stat().st_mtime_ns for path in folder.glob("*/0*.json")}
     assert 3 <= len(finished) < 125
     Q, C, groups = world()
-    assert digest(nearest(Q, C, 3, query_block=2, directory=kept, **groups)) == expected
+    again = nearest(Q, C, 3, query_block=2, directory=folder, **groups)
+    assert digest(again) == expected
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert len(list(kept.glob("*/0*.json"))) == 125
+    assert len(list(folder.glob("*/0*.json"))) == 125
 
 
-def test_kept_blocks_of_another_question_are_not_taken_for_answers(
-    tmp_path: Path,
-) -> None:
+def test_blocks_of_another_question_are_not_reused(tmp_path: Path) -> None:
     Q, C, groups = world()
     nearest(Q, C, 3, directory=tmp_path, **groups)
     for options in ({"k": 3}, {"k": 2, **groups}, {"k": 3, "highest": 0.3, **groups}):
-        assert digest(nearest(Q, C, directory=tmp_path, **options)) == digest(
-            nearest(Q, C, **options)
-        )
+        again = nearest(Q, C, directory=tmp_path, **options)
+        assert digest(again) == digest(nearest(Q, C, **options))
 
 
-def test_a_worker_that_dies_is_reported_and_finished_blocks_stay(
-    tmp_path: Path,
-) -> None:
+def test_a_worker_that_dies_leaves_finished_blocks(tmp_path: Path) -> None:
     Q, C, groups = world()
 
     class Dying(concurrent.futures.ThreadPoolExecutor):
@@ -192,13 +150,8 @@ def test_a_worker_that_dies_is_reported_and_finished_blocks_stay(
                 fn = _die
             return super().submit(fn, *arguments, **options)
 
-    with (
-        Dying(1) as executor,
-        pytest.raises(RunError, match="Finished blocks are kept"),
-    ):
-        nearest(
-            Q, C, 3, query_block=60, executor=executor, directory=tmp_path, **groups
-        )
+    with Dying(1) as pool, pytest.raises(RunError, match="Finished blocks are kept"):
+        nearest(Q, C, 3, query_block=60, executor=pool, directory=tmp_path, **groups)
     assert len(list(tmp_path.glob("*/0*.json"))) >= 2
 
 
