@@ -30,7 +30,7 @@ Batches = Callable[[], Iterable[tuple[torch.Tensor, torch.Tensor]]]
 
 
 class RowByRow(Dataset[tuple[np.ndarray, int]]):
-    """One pair a call: its row from the pair table, its vectors from data frames by id."""
+    """One pair per call: its row from a table, its vectors from data frames by id."""
 
     def __init__(
         self, pairs: pd.DataFrame, images: pd.DataFrame, texts: pd.DataFrame
@@ -115,9 +115,8 @@ def _rate(batches: Batches, steps: bool, seconds: float = 2.0) -> float:
                 continue
             if steps:
                 optimiser.zero_grad(set_to_none=True)
-                torch.nn.functional.cross_entropy(
-                    network(as_tokens(X, "image+text")), y
-                ).backward()
+                logits, _ = network(as_tokens(X, "image+text"))
+                torch.nn.functional.cross_entropy(logits, y).backward()
                 optimiser.step()
             count += len(X)
             if time.perf_counter() - begin > seconds:

@@ -14,8 +14,8 @@ import pytest
 import verite
 from verite import errors
 
-TORCH_MODULES = ("verite.attention", "verite.detector", "verite.training")
-"""These three are written in torch.
+TORCH_MODULES = ("verite.detector", "verite.training")
+"""These two are written in torch.
 
 Every other module loads it only inside the functions that use it.
 """
@@ -30,7 +30,7 @@ MODULES = sorted(
 )
 
 
-def test_no_module_but_those_three_loads_torch_open_clip_or_matplotlib() -> None:
+def test_no_module_but_those_two_loads_torch_open_clip_or_matplotlib() -> None:
     program = """
 import importlib, json, pkgutil, sys
 heavy, torch_modules = set(sys.argv[1].split()), sys.argv[2].split()
