@@ -8,9 +8,7 @@ before the renaming (a full disk, Ctrl-C, a bug), the old file is unchanged.
 from __future__ import annotations
 
 import contextlib
-import csv
 import hashlib
-import io
 import json
 import os
 import secrets
@@ -27,14 +25,12 @@ from verite.errors import (
     MissingDataError,
     ParameterError,
     VeriteError,
-    name_some,
 )
 
 __all__ = [
     "atomic_path",
     "check_overwrite",
     "lock",
-    "read_csv",
     "read_text",
     "require_file",
     "sha256",
@@ -223,69 +219,7 @@ def read_text(path: str | os.PathLike[str], hint: str = "") -> str:
         ) from error
 
 
-def read_csv(
-    path: str | os.PathLike[str], hint: str = "", **options: Any
-) -> pd.DataFrame:
-    """Read a delimited table as text; empty cells are empty strings.
-
-    No value becomes a number or a missing value: ``NA`` is two letters.
-
-    Parameters
-    ----------
-    hint
-        Appended to the message if the file is missing.
-    options
-        Passed to :func:`pandas.read_csv`. With ``on_bad_lines``, pandas handles rows
-        of another width than the header's; otherwise they are an error.
-
-    Raises
-    ------
-    DataError
-        Not UTF-8, no header, or rows of another width than the header's.
-    """
-    text = read_text(path, hint)
-    if not text.strip():
-        raise DataError(f"{path}: expected a header line, found only white space.")
-    settings = {
-        "dtype": str,
-        "na_filter": False,
-        "sep": ",",
-        "quoting": csv.QUOTE_MINIMAL,
-        **options,
-    }
-    try:
-        if "on_bad_lines" not in settings:
-            _check_widths(text, path, settings)
-        table: pd.DataFrame = pd.read_csv(io.StringIO(text), **settings)
-    except (pd.errors.ParserError, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read as a table: {error}") from error
-    return table
-
-
 def sha256(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _check_widths(
-    text: str, path: str | os.PathLike[str], settings: Mapping[str, Any]
-) -> None:
-    # pandas fills short rows, and if all rows have one cell too many it takes the first
-    # column for an index.
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=settings["sep"],
-        quoting=settings["quoting"],
-    )
-    widths = [
-        (reader.line_num, len(row))
-        for row in reader
-        if len(row) > 1 or "".join(row).strip()
-    ]
-    bad = [f"line {line}: {width}" for line, width in widths if width != widths[0][1]]
-    if bad:
-        raise DataError(
-            f"{path}: expected {widths[0][1]} cells in each row, as in the first,"
-            f" found {name_some(bad)}."
-        )

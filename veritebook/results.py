@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from verite.errors import DataError, name_some
-from verite.files import read_csv
+from verite.tables import read_table
 
 __all__ = ["NUMBERS", "RESULT_COLUMNS", "SYNTHETIC", "Results", "read_results", "tidy"]
 
@@ -79,7 +79,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     DataError
         A column is missing.
     """
-    frame = read_csv(path)
+    frame = read_table(path)
     missing = [name for name in RESULT_COLUMNS if name not in frame.columns]
     if missing:
         raise DataError(f"{path}: not a results file, missing {name_some(missing)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
 import json
@@ -24,7 +23,6 @@ from verite.files import (
     atomic_path,
     check_overwrite,
     lock,
-    read_csv,
     read_text,
     require_file,
     sha256,
@@ -32,6 +30,7 @@ from verite.files import (
     write_json,
     write_text,
 )
+from verite.tables import read_table
 
 
 @pytest.fixture
@@ -199,7 +198,7 @@ def test_csv_round_trip(
     target = tmp_path_factory.getbasetemp() / "roundtrip.csv"
     frame = pd.DataFrame([("id", *row) for row in rows], columns=["key", "a", "b"])
     write_csv(target, frame)
-    assert read_csv(target).to_numpy().tolist() == frame.to_numpy().tolist()
+    assert read_table(target).to_numpy().tolist() == frame.to_numpy().tolist()
 
 
 def test_sha256(tmp_path: Path) -> None:
@@ -215,41 +214,4 @@ def test_no_data(tmp_path: Path) -> None:
         read_text(tmp_path)
     (tmp_path / "t.csv").touch()
     with pytest.raises(DataError, match=r"found an empty file: .*t\.csv"):
-        read_csv(tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("name,caption\na,b\n".encode("utf-16"), "found UTF-16"),
-        (b"name,caption\r\na,b\r\nc,caf\xe9\r\n", "line 3: expected UTF-8.* 0xe9"),
-        (b'x,y\na,b\nc,"d\ne,f\n', "cannot be read as a table: .*EOF inside string"),
-        (b" \n\t\n", "expected a header line, found only white space"),
-        # pandas alone would fill the gap, or take a and e for an index
-        (b"x,y,z\na,b,c\nd,e\nf,g,h", "expected 3 cells .* found line 3: 2"),
-        (b"x,y,z\na,b,c,d\ne,f,g,h", "found line 2: 4, line 3: 4"),
-        (b'x,y,z\na,b,c\n\n"x\ny",z\nd,e,f', "found line 5: 2"),
-    ],
-)
-def test_bad_tables(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(DataError, match=rf"t\.csv.*{message}"):
-        read_csv(tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("last", [True, False])
-def test_line_ends(tmp_path: Path, end: str, last: bool) -> None:
-    text = "\ufeff" + end.join(["a,b", '007,"one, ""two"""', "NA,"]) + end * last
-    (tmp_path / "t.csv").write_bytes(text.encode())
-    table = read_csv(tmp_path / "t.csv")
-    assert table.columns.tolist() == ["a", "b"]
-    assert table.to_numpy().tolist() == [["007", 'one, "two"'], ["NA", ""]]
-
-
-def test_csv_options(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text('x\ty\na\t"b\nc\td\te\n', encoding="utf8")
-    table = read_csv(
-        tmp_path / "t.tsv", sep="\t", quoting=csv.QUOTE_NONE, on_bad_lines="skip"
-    )
-    assert table.to_numpy().tolist() == [["a", '"b']]
+        read_text(tmp_path / "t.csv")

@@ -11,13 +11,7 @@ import pandas as pd
 
 from verite.audit.alignment import alignment, cosines
 from verite.audit.counting import Near, ceilings, leaks, multiplicity, thresholds
-from verite.audit.duplicates import (
-    SAME_CAPTION,
-    SAME_PICTURE,
-    near_captions,
-    near_images,
-)
-from verite.audit.files import ImageFile, near_files, read_files
+from verite.audit.images import ImageFile, read_files
 from verite.audit.probes import (
     MOST_COLUMNS,
     PROBES,
@@ -30,6 +24,13 @@ from verite.audit.reading import Benchmark
 from verite.audit.suspects import suspects
 from verite.audit.verdicts import verdicts
 from verite.errors import ParameterError
+from verite.similar import (
+    SAME_CAPTION,
+    SAME_IMAGE,
+    near_captions,
+    near_hashes,
+    near_images,
+)
 
 __all__ = ["SCHEMA", "Audit", "audit"]
 
@@ -137,7 +138,7 @@ def audit(
     seed: int = 0,
     resamples: int = 2000,
     permutations: int = 1000,
-    same_picture: float = SAME_PICTURE,
+    same_picture: float = SAME_IMAGE,
     same_caption: float = SAME_CAPTION,
     progress: bool | None = False,
 ) -> Audit:
@@ -302,7 +303,7 @@ def _near(
     if benchmark.images is not None and len(named) > 1:
         images = near_images(benchmark.images, list(named["image_id"]), same_picture)
     elif files:
-        images = near_files(files)
+        images = near_hashes({name: file.hash for name, file in files.items()})
     done("")
     return {"image": images, "text": texts}, files, notes
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verite.audit.characters import plain
-from verite.audit.duplicates import clusters
 from verite.audit.reading import Benchmark
+from verite.characters import normalise
 from verite.evaluation import best_threshold, unimodal_ceiling
 from verite.pairs import MISINFORMATION, TRUE
+from verite.similar import cluster
 
 __all__ = ["ceilings", "keys", "leaks", "multiplicity", "thresholds"]
 
@@ -39,7 +39,7 @@ def keys(benchmark: Benchmark, near: Near, *, merged: bool) -> pd.DataFrame:
         if merged and len(near[modality]):
             at = pd.Index(names)
             links = near[modality]
-            codes = clusters(
+            codes = cluster(
                 len(names),
                 at.get_indexer(links["first"]),
                 at.get_indexer(links["second"]),
@@ -147,7 +147,7 @@ def leaks(benchmark: Benchmark, near: Near) -> pd.DataFrame:
     merged = keys(benchmark, near, merged=True)
     columns = {
         "image": pairs["image_id"].where(pairs["image_id"] != ""),
-        "caption": pairs["caption"].map(plain),
+        "caption": pairs["caption"].map(normalise),
         "group": pairs["group"],
         "near image": merged["image"].where(pairs["image_id"] != ""),
         "near caption": merged["text"],

@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from verite.audit.characters import PROBLEMS, clean, look
+from verite.characters import PROBLEMS, clean, find_problems
 
 __all__ = [
     "TEXT_PROBES",
@@ -164,10 +164,10 @@ def first_words(captions: Sequence[str]) -> Features:
 
 
 def characters(captions: Sequence[str]) -> Features:
-    """What is odd about characters (:func:`verite.audit.characters.look`), and scripts
+    """What is odd about characters (:func:`verite.characters.find_problems`), and scripts
     and signs beyond ASCII.
     """
-    found = [look(one) for one in captions]
+    found = [find_problems(one) for one in captions]
     odd: dict[str, Sequence[float]] = {
         problem: [problem in one for one in found] for problem in PROBLEMS
     }

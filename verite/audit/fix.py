@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from verite.audit.characters import clean, look
 from verite.audit.reading import Benchmark
+from verite.characters import clean, find_problems
 
 __all__ = ["fix", "for_spreadsheets"]
 
@@ -43,7 +43,9 @@ def fix(benchmark: Benchmark) -> tuple[pd.DataFrame, pd.DataFrame]:
     log = [
         (
             pair_id,
-            ", ".join(name for name in look(old) if name not in look(new)),
+            ", ".join(
+                name for name in find_problems(old) if name not in find_problems(new)
+            ),
             old,
             new,
         )

@@ -22,8 +22,8 @@ from verite.audit.features import (
     column_features,
     id_features,
 )
-from verite.audit.files import ImageFile
 from verite.audit.fitting import cross_validate, interval
+from verite.audit.images import ImageFile
 from verite.audit.permuting import Items
 from verite.audit.reading import Benchmark
 from verite.errors import ParameterError

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from verite.audit.characters import plain
-from verite.audit.tables import read_table
+from verite.characters import normalise
 from verite.dataset import Dataset
 from verite.datasets.home import first_of
 from verite.embeddings import Embeddings, per_id, read_npy
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, sha256
 from verite.pairs import COLUMNS, MAKER_COLUMNS, merge_groups
+from verite.tables import read_table
 
 __all__ = ["Benchmark", "read_benchmark"]
 
@@ -230,7 +230,10 @@ def read_benchmark(
     DataError
         No table, no labels, or table and vectors do not belong together.
     """
-    table, notes = read_table(Path(path))
+    table = read_table(path)
+    if table.empty:
+        raise DataError(f"{path}: expected rows, found none.")
+    notes = [f"format: {table.attrs['format']}"]
     chosen = _choose(table, columns or {}, notes, path)
     table, pairs = _as_pairs(table, chosen, notes, path)
     used = {*chosen.values(), "text_id", "image_path", "dataset", ""}
@@ -382,7 +385,7 @@ def _as_pairs(
     ).astype("str")
     empty = pairs["group"] == ""
     if empty.any():
-        made = merge_groups(number, image, [plain(one) for one in caption])
+        made = merge_groups(number, image, [normalise(one) for one in caption])
         if "group" in chosen:
             notes.append(
                 f"group: {int(empty.sum()):,} row(s) without one are a group each"

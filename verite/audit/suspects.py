@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from verite.audit.characters import PROBLEMS, look, plain
 from verite.audit.counting import Near
 from verite.audit.reading import Benchmark
+from verite.characters import PROBLEMS, find_problems, normalise
 
 __all__ = ["suspects"]
 
@@ -43,7 +43,10 @@ Row = tuple[str, str, str, str]
 
 
 def _captions(benchmark: Benchmark, near: Near) -> Iterator[Row]:
-    looked = {caption: look(caption) for caption in benchmark.pairs["caption"].unique()}
+    looked = {
+        caption: find_problems(caption)
+        for caption in benchmark.pairs["caption"].unique()
+    }
     for pair_id, caption in zip(
         benchmark.pairs["pair_id"], benchmark.pairs["caption"], strict=True
     ):
@@ -59,7 +62,7 @@ def _captions(benchmark: Benchmark, near: Near) -> Iterator[Row]:
 
 
 def _repeats(benchmark: Benchmark, near: Near) -> Iterator[Row]:
-    pairs = benchmark.pairs.assign(plain=benchmark.pairs["caption"].map(plain))
+    pairs = benchmark.pairs.assign(plain=benchmark.pairs["caption"].map(normalise))
     pairs = pairs[pairs["plain"] != ""]
     named = pairs[pairs["image_id"] != ""]
     for (image, _), rows in _several(named, ["image_id", "plain"]):
@@ -120,7 +123,9 @@ def _near(benchmark: Benchmark, near: Near) -> Iterator[Row]:
         rows = benchmark.pairs.drop_duplicates(column).set_index(column)
         links = near[modality]
         if modality == "text":
-            links = links[links["first"].map(plain) != links["second"].map(plain)]
+            links = links[
+                links["first"].map(normalise) != links["second"].map(normalise)
+            ]
         for first, second, similarity in zip(
             links["first"], links["second"], links["similarity"], strict=True
         ):
@@ -142,7 +147,7 @@ def _near(benchmark: Benchmark, near: Near) -> Iterator[Row]:
 
 def _splits(benchmark: Benchmark, near: Near) -> Iterator[Row]:
     pairs = benchmark.pairs[benchmark.pairs["split"] != ""]
-    pairs = pairs.assign(plain=pairs["caption"].map(plain))
+    pairs = pairs.assign(plain=pairs["caption"].map(normalise))
     for column, what in (
         ("image_id", "image"),
         ("plain", "caption"),

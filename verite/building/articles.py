@@ -11,7 +11,7 @@ import re
 import pandas as pd
 
 from verite.errors import DataError, name_some
-from verite.files import read_csv
+from verite.tables import read_table
 
 __all__ = ["COLUMNS", "read"]
 
@@ -57,7 +57,9 @@ def read(path: str | os.PathLike[str]) -> pd.DataFrame:
         than letters, digits, ``_`` and ``-``; an article lacks its image or a caption;
         its two captions, or its two images, are the same.
     """
-    table = read_csv(path, "Expected a table of articles such as VERITE_articles.csv.")
+    table = read_table(
+        path, "Expected a table of articles such as VERITE_articles.csv."
+    )
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise DataError(
@@ -70,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> pd.DataFrame:
     rest = [
         name
         for name in table.columns
-        if name not in COLUMNS and not name.startswith("Unnamed: ")
+        if name not in ("", *COLUMNS) and not name.startswith("Unnamed: ")
     ]
     table = table[[*COLUMNS, *rest]]
     for name in table.columns.difference(["true_caption", "false_caption"]):

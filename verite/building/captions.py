@@ -18,6 +18,8 @@ from typing import NamedTuple
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from verite.characters import to_latin
+
 __all__ = [
     "GIVEAWAYS",
     "Comparison",
@@ -79,9 +81,6 @@ _LEADING = {
     "many",
     "people",
 }
-_ALIKE = str.maketrans(
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαο", "ABEZHIKMNOPTYXao"
-)  # Greek letters that look like Latin ones
 
 
 class Finding(NamedTuple):
@@ -172,7 +171,7 @@ def form(caption: str) -> str:
     >>> form("A photograph, taken in 2012, shows a boat."), form("Photo of a boat."), form("A boat sank.")
     ('shows', 'of', '')
     """
-    plain = caption.translate(_ALIKE)
+    plain = to_latin(caption)
     return "shows" if _SHOWS.match(plain) else "of" if _OF.match(plain) else ""
 
 
@@ -189,7 +188,7 @@ def suggest(caption: str) -> tuple[str, bool]:
     >>> suggest("The mayor leaving a boat.")
     ('An image shows the mayor leaving a boat.', False)
     """
-    plain = caption.translate(_ALIKE)
+    plain = to_latin(caption)
     if match := _SHOWS.match(plain) or _OF.match(plain):
         says_more = len(match[0].split()) > 4 or re.search(
             r"\b(?:from|taken)\s+$", match[0], re.IGNORECASE
@@ -222,7 +221,7 @@ def keywords(caption: str, k: int = 5) -> list[str]:
     >>> keywords("An image shows a collapsed bridge over a river in June 2020.")
     ['collapsed', 'bridge', 'river', 'June']
     """
-    plain = caption.translate(_ALIKE)
+    plain = to_latin(caption)
     opening = _SHOWS.match(plain) or _OF.match(plain)
     words = _WORD.findall(caption[opening.end() :] if opening else caption)
     short = [re.sub(r"['’]s?$", "", word) for word in words]

@@ -17,8 +17,9 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from verite.dataset import Card
-from verite.datasets.home import Reader, read_table
+from verite.datasets.home import Reader
 from verite.errors import DataError, name_some
+from verite.tables import read_columns
 
 __all__ = ["CARD", "load_evidence"]
 
@@ -63,7 +64,7 @@ def load_evidence(pairs: pd.DataFrame) -> pd.DataFrame:
         pair stands twice, or a pair of ``pairs`` is not in the file.
     """
     path = Reader(CARD).path(_FILE)
-    table, _ = read_table(
+    table, _ = read_columns(
         path,
         [
             "caption",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of, read_table
+from verite.datasets.home import Reader, choose, first_of
 from verite.errors import DataError, name_some
 from verite.pairs import MISINFORMATION, TRUE, merge_groups, validate
+from verite.tables import read_columns
 
 __all__ = ["CARD", "load", "needs"]
 
@@ -92,7 +93,7 @@ def load(caption: str = "clean_title") -> Dataset:
     skipped: dict[str, tuple[int, ...]] = {}
     for split, name in _FILES.items():
         path = reader.path(name)
-        part, malformed = read_table(path, _COLUMNS, delimiter="\t", skip=True)
+        part, malformed = read_columns(path, _COLUMNS, delimiter="\t", skip=True)
         for column, known in (("2_way_label", "01"), ("6_way_label", "012345")):
             bad = part.index[~part[column].isin(list(known))]
             if len(bad):

@@ -42,7 +42,8 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from verite.errors import DataError, VeriteError, name_some
-from verite.files import atomic_path, read_csv, write_csv
+from verite.files import atomic_path, write_csv
+from verite.tables import read_table
 
 if TYPE_CHECKING:
     from urllib3 import HTTPResponse
@@ -227,7 +228,7 @@ def read_links(
         A column is missing, an id stands twice or cannot be the name of a file, or no
         row has a link.
     """
-    table = read_csv(path)
+    table = read_table(path)
     for option, name in (("--id-column", id_column), ("--url-column", url_column)):
         if name not in table.columns:
             raise DataError(
@@ -767,7 +768,7 @@ class _Ledger:
     def __post_init__(self) -> None:
         if not self.path.exists():
             return
-        table = read_csv(self.path)
+        table = read_table(self.path)
         if list(table.columns) != list(_COLUMNS):
             raise DataError(
                 f"{self.path}: expected the ledger of an earlier run, found another"

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of, read_table
+from verite.datasets.home import Reader, choose, first_of
 from verite.embeddings import Embeddings, per_id, read_npy
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import merge_groups, validate
+from verite.tables import read_columns
 
 __all__ = ["CARD", "ENCODERS", "load", "needs", "read_articles"]
 
@@ -108,7 +109,7 @@ def load(
     reader = Reader(CARD)
     path = reader.path(table_name)
     # The column of row numbers has no name in the file.
-    table, _ = read_table(path, [("row", ""), "caption", "image_path", "label"])
+    table, _ = read_columns(path, [("row", ""), "caption", "image_path", "label"])
     row, caption = table["row"], table["caption"]
     moved = row != pd.Series(range(len(table)), index=table.index).astype(str)
     if moved.any():
@@ -164,7 +165,7 @@ def read_articles() -> pd.DataFrame:
         section 3.2).
     """
     path = Reader(CARD).path(_ARTICLES)
-    articles, _ = read_table(path, ["id", "snopes_url", "false_url"])
+    articles, _ = read_columns(path, ["id", "snopes_url", "false_url"])
     publisher = articles["snopes_url"].str.extract(
         r"(snopes|reuters)\.com/", expand=False
     )
@@ -192,7 +193,7 @@ def _groups(
             f"{path}: expected images named true_N or false_N after article N, found"
             f" {name_some(bad)} (line {name_some(bad.index)})."
         )
-    articles, _ = read_table(articles_path, ["id", "snopes_url"])
+    articles, _ = read_columns(articles_path, ["id", "snopes_url"])
     page = article.map(dict(zip(articles["id"], articles["snopes_url"], strict=True)))
     if page.isna().any():
         raise DataError(

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of, read_table
+from verite.datasets.home import Reader, choose, first_of
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text
 from verite.pairs import MISINFORMATION, TRUE, validate
+from verite.tables import read_columns
 
 __all__ = ["CARD", "load", "needs", "renaming"]
 
@@ -193,7 +194,7 @@ def renaming(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
 
 def _read(reader: Reader, name: str) -> pd.DataFrame:
     path = reader.path(name)
-    table, _ = read_table(path, _COLUMNS, delimiter="\t", quoted=False)
+    table, _ = read_columns(path, _COLUMNS, delimiter="\t", quoted=False)
     unknown = table.index[~table["label"].isin({*_LABELS, "humor"})]
     if len(unknown):
         found = name_some(

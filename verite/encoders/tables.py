@@ -15,8 +15,9 @@ from verite.embeddings import Embeddings
 from verite.encoders.encoder import Encoded, Encoder
 from verite.encoders.weights import REGISTERED
 from verite.errors import DataError, MissingDataError, name_some
-from verite.files import read_csv, require_file, sha256, write_csv
+from verite.files import require_file, sha256, write_csv
 from verite.pairs import COLUMNS, validate
+from verite.tables import read_table
 
 __all__ = ["encode_table", "encoder_of", "with_vectors"]
 
@@ -56,7 +57,7 @@ def encode_table(
         The table is none, an id stands for two images or two captions, or no image can
         be encoded.
     """
-    read = read_csv(table)
+    read = read_table(table)
     pairs = validate(
         read,
         where=str(table),

@@ -17,9 +17,10 @@ import pandas as pd
 
 from verite import datasets
 from verite.errors import DataError, ParameterError, name_some
-from verite.files import read_csv, sha256
+from verite.files import sha256
 from verite.pairs import MISINFORMATION, TRUE, validate
 from verite.scoring.predictions import to_labels
+from verite.tables import read_table
 
 __all__ = ["BENCHMARKS", "Benchmark", "Matched", "match", "open_benchmark"]
 
@@ -241,7 +242,7 @@ def _table(source: str | Path | pd.DataFrame) -> Benchmark:
                 f"no benchmark is called {str(source)!r}, and there is no such file."
                 f" Known: {', '.join(BENCHMARKS)}, or a CSV of pairs."
             )
-        name, table, files = path.name, read_csv(path), {path.name: sha256(path)}
+        name, table, files = path.name, read_table(path), {path.name: sha256(path)}
     pairs = validate(table, where=name, extra=set(map(str, table.columns)))
     note = "every pair of the table"
     if (pairs["split"] != "").any():

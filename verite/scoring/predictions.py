@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 
 from verite.errors import DataError, ParameterError, name_some
-from verite.files import read_csv
 from verite.pairs import LABELS, MISCAPTIONED, MISINFORMATION, OUT_OF_CONTEXT, TRUE
+from verite.tables import read_table
 
 __all__ = [
     "ID_COLUMNS",
@@ -102,16 +101,10 @@ def read_predictions(
         table.columns = pd.Index([str(name) for name in source.columns])
     else:
         where = str(source)
-        # Without a header, for pandas would rename columns without a name and those
-        # named twice.
-        cells = read_csv(
-            Path(source),
-            "Expected a CSV of predictions: pair_id,prediction.",
-            header=None,
+        table = read_table(
+            source, "Expected a table of predictions: pair_id,prediction."
         )
-        table = cells.iloc[1:].set_axis(
-            [name.strip() for name in cells.iloc[0]], axis=1
-        )
+        table = table.rename(columns=str.strip)
     if len(table.columns) == 1:
         _refuse_one_column(where, table.columns[0])
     id_name = _find(
@@ -256,19 +249,6 @@ def _find(
 
 
 def _refuse_one_column(where: str, header: str) -> None:
-    mark = next(
-        (
-            name
-            for sign, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"))
-            if sign in header
-        ),
-        "",
-    )
-    if mark:
-        raise DataError(
-            f"{where}: expected columns with commas between them, found {mark}. Save"
-            " the table with commas."
-        )
     raise DataError(
         f"{where}: expected an id and a prediction in each row, found the one column"
         f" {header!r}. Predictions are never paired by position: add the pair_id that"

@@ -23,7 +23,7 @@ import pandas as pd
 from verite import datasets
 from verite.embeddings import Embeddings
 from verite.errors import DataError, MissingDataError, ParameterError, name_some
-from verite.files import read_csv, sha256, write_csv, write_json
+from verite.files import sha256, write_csv, write_json
 from verite.pairs import LABELS, SPLITS, TRUE, grouped_split, validate
 from verite.search import Neighbours, nearest
 from verite.search.approximate import FaissSearch
@@ -31,6 +31,7 @@ from verite.synthesis import MAKERS, aggregate, made_share, maker_named, pool_us
 from verite.synthesis.chasma import chasma
 from verite.synthesis.entities import Source
 from verite.synthesis.out_of_context import cst, nc_t2t, rst
+from verite.tables import read_table
 
 __all__ = ["SHARES", "parse_options", "synthesise"]
 
@@ -342,7 +343,7 @@ def _open(
         loaded = datasets.load(asked, **made_up)
         found = _Given(loaded.pairs, loaded.images, loaded.texts, dict(loaded.files))
     elif Path(asked).exists():
-        read = read_csv(asked)
+        read = read_table(asked)
         pairs = validate(read, where=asked, extra=[str(name) for name in read.columns])
         found = _Given(pairs, None, None, {asked: sha256(asked)})
     else:

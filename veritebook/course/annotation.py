@@ -23,11 +23,12 @@ import pandas as pd
 from averimatec.agreement import fleiss_kappa, randolph_kappa, rating_counts
 from verite.errors import DataError, ParameterError, name_some
 from verite.evaluation import grouped_bootstrap
-from verite.files import read_csv, write_csv
+from verite.files import write_csv
 from verite.newsroom.captions import caption
 from verite.newsroom.desk import Post, posts
 from verite.newsroom.knobs import preset_named
 from verite.pairs import BINARY_LABELS, LABELS, MISCAPTIONED, MISINFORMATION, TRUE
+from verite.tables import read_table
 
 if TYPE_CHECKING:
     from veritebook.figures import Pictures
@@ -243,7 +244,7 @@ def read_annotations(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     columns: dict[str, pd.Series] = {}
     kinds = set()
     for path in files:
-        frame = read_csv(path)
+        frame = read_table(path)
         if missing := [
             name
             for name in ("pair", "label", "name", "how", "world")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from tests.audit.conftest import toy
 
+from tests.verite.audit.conftest import toy
 from verite.audit import audit
 from verite.audit.core import Audit
 from verite.embeddings import Embeddings

@@ -8,9 +8,9 @@ import pytest
 
 from verite.dataset import Dataset
 from verite.datasets import available, load
-from verite.datasets.home import read_table
 from verite.datasets.vmu_twitter import renaming
 from verite.errors import DataError, MissingDataError
+from verite.tables import read_columns
 
 HEADERS = {
     "mediaeval2015/devset/tweets.txt": (
@@ -155,8 +155,8 @@ def test_a_line_of_another_width_is_an_error_that_names_it(
     with pytest.raises(
         DataError,
         match=(
-            r"posts_groundtruth\.txt, line 4: expected 7 fields as in the header,"
-            r" found 2"
+            r"posts_groundtruth\.txt: expected 7 cells in each row, as in the header,"
+            r" found line 4: 2"
         ),
     ):
         load("vmu-twitter")
@@ -248,7 +248,7 @@ def test_posts_rename_385_images_of_2015_one_to_one(real_data: Path) -> None:
     ]
     tables = {}
     for name in (OLD_DEV, OLD_TEST, DEV):
-        table, _ = read_table(
+        table, _ = read_columns(
             real_data / "vmu-twitter" / name, columns, delimiter="\t", quoted=False
         )
         table = table[table["label"] != "humor"].assign(

@@ -259,7 +259,7 @@ def test_nothing_is_written_if_one_file_cannot_be(
 ) -> None:
     found, out = score_predictions(files[0], "verite"), tmp_path / "out"
     (out / "model-card.md").mkdir(parents=True)
-    with pytest.raises(Exception, match="found a folder"):
+    with pytest.raises(Exception, match="is a folder"):
         write_scores(found, out, "mine", force=True)
     assert [path.name for path in out.iterdir()] == ["model-card.md"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from verite.audit.duplicates import clusters, near_captions, near_images
-from verite.audit.files import near_files, read_files
+from verite.audit.images import read_files
 from verite.embeddings import Embeddings
+from verite.similar import cluster, near_captions, near_hashes, near_images
 
 WORDS = [f"word{at}" for at in range(500)]
 
@@ -39,7 +39,7 @@ def test_a_thousand_equal_captions_are_one_cluster():
     found = near_captions(["a red boat near a bridge in the rain at night"] * 1000)
     assert len(found) == 999
     assert (
-        len(set(clusters(1000, found["first"].to_numpy(), found["second"].to_numpy())))
+        len(set(cluster(1000, found["first"].to_numpy(), found["second"].to_numpy())))
         == 1
     )
 
@@ -89,6 +89,6 @@ def test_a_picture_saved_anew_is_found_by_its_hash_and_bad_files_are_named(
     files, bad = read_files(tmp_path, paths)
     assert bad == ["broken.png", "gone.png", "../outside.png"]
     assert (files["copy.jpg"].format, files["copy.jpg"].width) == ("JPEG", 80)
-    assert near_files(files)[["first", "second"]].to_numpy().tolist() == [
-        ["0.png", "copy.jpg"]
-    ]
+    assert near_hashes({name: file.hash for name, file in files.items()})[
+        ["first", "second"]
+    ].to_numpy().tolist() == [["0.png", "copy.jpg"]]
