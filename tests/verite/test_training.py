@@ -1,3 +1,5 @@
+"""No group trains and tests, blocks resume, and every pair is predicted once."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,10 +8,13 @@ import pytest
 
 from verite import training
 from verite.blocks import process_pool
+from verite.datasets import load
 from verite.detector import DetectorClassifier
 from verite.errors import DataError, ParameterError
-from verite.pairs import to_binary
+from verite.pairs import LABELS, MISCAPTIONED, OUT_OF_CONTEXT, TRUE, to_binary
+from verite.synthesis import MAKERS
 from verite.training import PAPER_GRID, cross_validate, grid_search, train_and_test
+from verite.transfer import transfer
 
 SMALL = DetectorClassifier(
     feedforward=16, learning_rate=1e-3, batch_size=32, epochs=2, device="cpu"
@@ -17,296 +22,277 @@ SMALL = DetectorClassifier(
 GRID = ({"layers": 1}, {"layers": 2}, {"layers": 1, "heads": 4})
 
 
-def toy(groups=30, width=8, seed=0):
-    """Three pairs a group, one of each class, with vectors of no meaning."""
-    labels = ["true", "out-of-context", "miscaptioned"] * groups
+@pytest.fixture
+def toy():
+    """Three pairs per group, one of each class, in five splits, and random vectors."""
+    n = 90
     pairs = pd.DataFrame(
         {
-            "pair_id": [f"p{n}" for n in range(3 * groups)],
-            "label": labels,
-            "group": [f"g{n // 3}" for n in range(3 * groups)],
+            "pair_id": [f"p{at}" for at in range(n)],
+            "label": [LABELS[at % 3] for at in range(n)],
+            "group": [f"g{at // 3}" for at in range(n)],
+            "split": [
+                {0: "test", 1: "validation"}.get(at // 3 % 5, "train")
+                for at in range(n)
+            ],
         }
     )
-    return pairs, np.random.default_rng(seed).standard_normal(
-        (len(pairs), 2, width)
-    ).astype(np.float32)
+    vectors = np.random.default_rng(0).standard_normal((n, 2, 8)).astype(np.float32)
+    return pairs, vectors
 
 
-def validate_all(**options):
-    pairs, vectors = toy()
-    settings = {"inputs": ("image+text", "text"), "folds": 3, "seeds": (0, 1)} | options
-    return pairs, cross_validate(SMALL, pairs, vectors, **settings)
+@pytest.fixture
+def trained(monkeypatch):
+    """Rows of every fold that is trained."""
+    rows, real = [], training._train_fold
+    monkeypatch.setattr(
+        training,
+        "_train_fold",
+        lambda *arguments: rows.append(arguments[3]) or real(*arguments),
+    )
+    return rows
+
+
+def validate(toy, **options):
+    settings = {"inputs": ("image+text", "text"), "folds": 3, "seeds": (0, 1)}
+    return cross_validate(SMALL, *toy, **settings | options)
 
 
 def test_the_grid_is_the_papers():
+    values = {
+        name: {point[name] for point in PAPER_GRID}
+        for name in ("layers", "feedforward", "heads")
+    }
     assert len(PAPER_GRID) == 8
-    assert {point["layers"] for point in PAPER_GRID} == {1, 4}
-    assert {point["feedforward"] for point in PAPER_GRID} == {128, 1024}
-    assert {point["heads"] for point in PAPER_GRID} == {2, 8}
+    assert values == {"layers": {1, 4}, "feedforward": {128, 1024}, "heads": {2, 8}}
 
 
-def test_every_pair_is_predicted_once_for_each_input_and_seed():
-    pairs, found = validate_all()
-    assert len(found) == len(pairs) * 2 * 2
-    for _, part in found.groupby(["inputs", "seed"]):
+def test_every_pair_is_predicted_once_for_each_input_and_seed(toy):
+    pairs, _ = toy
+    table = validate(toy)
+    assert len(table) == len(pairs) * 2 * 2
+    for _, part in table.groupby(["inputs", "seed"]):
         assert part["pair_id"].tolist() == pairs["pair_id"].tolist()
         assert part["label"].tolist() == pairs["label"].tolist()
 
 
-def test_training_validation_and_test_never_share_a_group(monkeypatch):
-    pairs, vectors = toy()
-    seen = []
-    real = training._train_fold
-    monkeypatch.setattr(
-        training,
-        "_train_fold",
-        lambda *arguments: seen.append(arguments[3]) or real(*arguments),
-    )
-    cross_validate(SMALL, pairs, vectors, inputs=("text",), folds=5, seeds=(0,))
-    assert len(seen) == 5
-    for rows in seen:
-        groups = [
-            set(pairs["group"].iloc[rows[role]])
-            for role in ("train", "validation", "test")
-        ]
-        assert not groups[0] & groups[1]
-        assert not groups[0] & groups[2]
-        assert not groups[1] & groups[2]
-        assert set().union(*groups) == set(pairs["group"])
+def test_splits_never_share_a_group(toy, trained):
+    pairs, _ = toy
+    validate(toy, inputs=("text",), folds=5, seeds=(0,))
+    assert len(trained) == 5
+    for rows in trained:
+        groups = [set(pairs["group"].iloc[part]) for part in rows.values()]
+        assert sum(map(len, groups)) == len(set.union(*groups)) == 30
 
 
-def test_binary_training_balances_the_rows_that_train_and_validate_and_never_the_test(
-    monkeypatch,
-):
-    pairs, vectors = toy()
-    seen = []
-    real = training._train_fold
-    monkeypatch.setattr(
-        training,
-        "_train_fold",
-        lambda *arguments: seen.append(arguments[3]) or real(*arguments),
-    )
-    found = cross_validate(
-        SMALL, pairs, vectors, inputs=("text",), folds=3, seeds=(0,), binary=True
-    )
-    for rows in seen:
-        for role in ("train", "validation"):
-            labels = pd.Series(
-                to_binary(pairs["label"].iloc[rows[role]])
-            ).value_counts()
-            assert labels["true"] == labels["misinformation"] == 10
+def test_binary_training_balances_all_rows_but_the_test(toy, trained):
+    pairs, _ = toy
+    options = {"inputs": ("text",), "folds": 3, "seeds": (0,), "binary": True}
+    table = validate(toy, **options)
+    for rows in trained:
+        for split in ("train", "validation"):
+            labels = to_binary(pairs["label"].iloc[rows[split]]).tolist()
+            assert labels.count("true") == labels.count("misinformation") == 10
         assert len(rows["test"]) == 30
-    assert set(found["prediction"]) <= {"true", "misinformation"}
-    assert set(found["label"]) == set(pairs["label"])
+    assert set(table["prediction"]) <= {"true", "misinformation"}
+    assert set(table["label"]) == set(LABELS)
 
 
-def test_processes_give_what_one_process_gives():
-    _, here = validate_all()
+def test_processes_give_what_one_process_gives(toy):
     with process_pool(2) as pool:
-        _, apart = validate_all(executor=pool)
-    pd.testing.assert_frame_equal(here, apart)
+        apart = validate(toy, executor=pool)
+    pd.testing.assert_frame_equal(validate(toy), apart)
 
 
-def test_a_stopped_cross_validation_goes_on_with_the_same_result(tmp_path, monkeypatch):
-    _, whole = validate_all()
-    real, done = training._train_fold, []
+def test_a_stopped_cross_validation_continues(toy, tmp_path, monkeypatch, trained):
+    whole = validate(toy)
+    counted, finished = training._train_fold, []
 
     def stop_after_four(*arguments):
-        if len(done) == 4:
+        if len(finished) == 4:
             raise KeyboardInterrupt
-        done.append(1)
-        return real(*arguments)
+        finished.append(1)
+        return counted(*arguments)
 
     monkeypatch.setattr(training, "_train_fold", stop_after_four)
     with pytest.raises(KeyboardInterrupt):
-        validate_all(directory=tmp_path)
-    assert len(list(tmp_path.glob("*.json"))) == 4
-    later = []
-    monkeypatch.setattr(
-        training, "_train_fold", lambda *arguments: later.append(1) or real(*arguments)
-    )
-    _, resumed = validate_all(directory=tmp_path)
-    assert len(later) == 12 - 4
+        validate(toy, directory=tmp_path)
+    monkeypatch.setattr(training, "_train_fold", counted)
+    trained.clear()
+    resumed = validate(toy, directory=tmp_path)
+    assert len(trained) == 12 - 4
     pd.testing.assert_frame_equal(whole, resumed)
 
 
-def test_kept_blocks_are_not_used_for_other_data_or_parameters(tmp_path):
-    pairs, vectors = toy()
+def test_blocks_serve_only_their_own_data_parameters_and_folds(
+    toy, tmp_path, trained, monkeypatch
+):
+    pairs, vectors = toy
     options = {"inputs": ("text",), "folds": 3, "seeds": (0,), "directory": tmp_path}
-    cross_validate(SMALL, pairs, vectors, **options)
-    cross_validate(SMALL, pairs, vectors + 1, **options)
-    cross_validate(SMALL, pairs, vectors, **options, binary=True)
-    assert len(list(tmp_path.glob("*.json"))) == 9
-
-
-def test_kept_blocks_are_not_used_for_other_folds(tmp_path, monkeypatch):
-    """Blocks are named after the rows that train, validate and test, whatever deals
-    them.
-    """
-    pairs, vectors = toy()
-    options = {"inputs": ("text",), "folds": 3, "seeds": (0,), "directory": tmp_path}
-    cross_validate(SMALL, pairs, vectors, **options)
+    validate(toy, **options)
+    validate(toy, **options)
+    assert len(trained) == 3
+    validate((pairs, vectors + 1), **options)
+    validate(toy, **options, binary=True)
+    assert len(trained) == 9
     real = training.grouped_folds
     monkeypatch.setattr(
-        training,
-        "grouped_folds",
-        lambda pairs, folds, seed: list(real(pairs, folds, seed + 1)),
+        training, "grouped_folds", lambda pairs, n, seed: real(pairs, n, seed + 1)
     )
-    cross_validate(SMALL, pairs, vectors, **options)
-    assert len(list(tmp_path.glob("*.json"))) == 6
+    validate(toy, **options)
+    assert len(trained) == 12
 
 
-def test_a_grid_can_be_moved_to_another_folder(tmp_path):
-    train, validation = split()
-    grid_search(SMALL, train, validation, grid=GRID[:1], directory=tmp_path / "here")
-    (tmp_path / "here").rename(tmp_path / "there")
-    best, _ = grid_search(
-        SMALL, train, validation, grid=GRID[:1], directory=tmp_path / "there"
-    )
-    assert best.classes_.tolist() == ["misinformation", "true"]
+def test_a_fold_chooses_its_grid_point(toy):
+    table = validate(toy, grid=GRID, seeds=(0,))
+    assert set(table["point"]) <= {str(point) for point in GRID}
+    assert table.groupby(["inputs", "fold"])["point"].nunique().eq(1).all()
 
 
-def test_a_fold_chooses_its_grid_point_on_validation():
-    _, found = validate_all(grid=GRID, seeds=(0,))
-    assert set(found["point"]) <= {str(point) for point in GRID}
-    assert found.groupby(["inputs", "fold"])["point"].nunique().eq(1).all()
-
-
-@pytest.mark.parametrize("folds", [1, 2])
-def test_fewer_than_three_folds_are_an_error(folds):
+def test_errors_of_a_user(toy, tmp_path):
+    pairs, vectors = toy
     with pytest.raises(ParameterError, match="expected at least 3 folds"):
-        validate_all(folds=folds)
-
-
-def test_a_table_of_another_length_than_the_vectors_is_an_error():
-    pairs, vectors = toy()
+        validate(toy, folds=2)
     with pytest.raises(DataError, match="90 pairs beside 89 vectors"):
-        cross_validate(
-            SMALL, pairs, vectors[:-1], inputs=("text",), folds=3, seeds=(0,)
-        )
+        validate((pairs, vectors[:-1]))
+    with pytest.raises(ParameterError, match="at least one grid point"):
+        grid_search(SMALL, *split(), grid=(), directory=tmp_path)
+    tables = {"mine": pairs[pairs["split"] != "validation"]}
+    with pytest.raises(DataError, match="mine: .* found none of validation"):
+        train_and_test(SMALL, tables, tokens_of(toy), inputs=("text",), seeds=(0,))
 
 
-def split(seed=0):
-    rng = np.random.default_rng(seed)
+def split():
+    rng = np.random.default_rng(0)
     labels = rng.choice(["true", "misinformation"], 120).astype(object)
     X = rng.standard_normal((120, 2, 8)).astype(np.float32)
     return (X[:80], labels[:80]), (X[80:], labels[80:])
 
 
-def test_the_grid_returns_the_point_that_is_best_on_validation(tmp_path):
+def test_the_grid_returns_the_best_point_whatever_its_place(tmp_path):
     train, validation = split()
-    best, scores = grid_search(SMALL, train, validation, grid=GRID, directory=tmp_path)
+    best, scores = grid_search(
+        SMALL, train, validation, grid=GRID, directory=tmp_path / "a"
+    )
     assert best.score(*validation) == pytest.approx(scores["accuracy"].max())
-    assert len(scores) == 3
-
-
-def test_a_grid_point_does_not_depend_on_its_place_in_the_grid(tmp_path):
-    train, validation = split()
-    _, forth = grid_search(
-        SMALL, train, validation, grid=GRID, directory=tmp_path / "forth"
-    )
     _, back = grid_search(
-        SMALL, train, validation, grid=GRID[::-1], directory=tmp_path / "back"
+        SMALL, train, validation, grid=GRID[::-1], directory=tmp_path / "b"
     )
+    results = ["accuracy", "loss"]
     assert (
-        forth[["accuracy", "loss"]].to_numpy().tolist()
-        == back[["accuracy", "loss"]].to_numpy()[::-1].tolist()
+        scores[results].to_numpy().tolist() == back[results][::-1].to_numpy().tolist()
     )
 
 
-def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
-    train, validation = split()
-    _, whole = grid_search(
-        SMALL, train, validation, grid=GRID, directory=tmp_path / "whole"
-    )
-    grid_search(SMALL, train, validation, grid=GRID[:2], directory=tmp_path / "stopped")
+def test_a_grid_resumes_in_whatever_folder_it_is(tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    _, first = grid_search(SMALL, *split(), grid=GRID[:2], directory=here)
+    here.rename(there)
     real, later = training._train_point, []
     monkeypatch.setattr(
         training, "_train_point", lambda *arguments: later.append(1) or real(*arguments)
     )
-    _, resumed = grid_search(
-        SMALL, train, validation, grid=GRID, directory=tmp_path / "stopped"
-    )
+    _, resumed = grid_search(SMALL, *split(), grid=GRID, directory=there)
     assert len(later) == 1
-    pd.testing.assert_frame_equal(
-        whole.drop(columns="file"), resumed.drop(columns="file")
-    )
+    assert resumed["loss"].tolist()[:2] == first["loss"].tolist()
 
 
-def test_an_empty_grid_is_an_error(tmp_path):
-    train, validation = split()
-    with pytest.raises(ParameterError, match="at least one grid point"):
-        grid_search(SMALL, train, validation, grid=(), directory=tmp_path)
-
-
-def split_toy():
-    pairs, vectors = toy()
-    fold = pairs["group"].str[1:].astype(int) % 5
-    pairs["split"] = fold.map({0: "test", 1: "validation"}).fillna("train")
+def tokens_of(toy):
+    pairs, vectors = toy
     place = pd.Series(range(len(pairs)), index=pairs["pair_id"])
-    return pairs, lambda rows: vectors[place[rows["pair_id"]]]
+    return lambda rows: vectors[place[rows["pair_id"]]]
 
 
-def test_tables_with_splits_are_predicted_on_their_test_rows_alone(monkeypatch):
-    pairs, tokens = split_toy()
-    seen = []
-    original = training._train_fold
-    monkeypatch.setattr(
-        training, "_train_fold", lambda *a: seen.append(a[3]) or original(*a)
-    )
-    found = train_and_test(
-        SMALL,
-        {"a": pairs, "b": pairs.iloc[::-1]},
-        tokens,
-        inputs=("text",),
-        seeds=(0, 1),
-    )
-    tested = pairs[pairs["split"] == "test"]
-    assert (
-        found[(found["table"] == "a") & (found["seed"] == 0)]["pair_id"].tolist()
-        == tested["pair_id"].tolist()
-    )
-    assert (
-        found[(found["table"] == "b") & (found["seed"] == 1)]["pair_id"].tolist()
-        == tested["pair_id"].tolist()[::-1]
-    )
-    assert len(found) == 4 * len(tested)
+@pytest.mark.parametrize("binary", [False, True])
+def test_tables_are_predicted_on_their_test_rows_alone(toy, trained, binary):
+    pairs, _ = toy
+    tables = {"a": pairs, "b": pairs.iloc[::-1]}
+    options = {"inputs": ("text",), "seeds": (0, 1), "binary": binary}
+    result = train_and_test(SMALL, tables, tokens_of(toy), **options)
+    for name, table in tables.items():
+        tested = table.loc[table["split"] == "test", "pair_id"].tolist()
+        for _, part in result[result["table"] == name].groupby("seed"):
+            assert part["pair_id"].tolist() == tested
+    assert len(trained) == 4
     for rows, table in zip(
-        seen, (pairs, pairs, pairs.iloc[::-1], pairs.iloc[::-1]), strict=True
+        trained, [pairs, pairs, *[pairs.iloc[::-1]] * 2], strict=True
     ):
-        assert {role: set(table["split"].iloc[at]) for role, at in rows.items()} == {
-            role: {role} for role in rows
-        }
+        for name, part in rows.items():
+            assert set(table["split"].iloc[part]) == {name}
+            labels = to_binary(table["label"].iloc[part]).tolist()
+            if binary and name != "test":
+                assert labels.count("true") == labels.count("misinformation") > 0
 
 
-def test_binary_tables_train_on_balanced_rows_and_keep_the_tests(monkeypatch):
-    pairs, tokens = split_toy()
-    seen = []
-    original = training._train_fold
-    monkeypatch.setattr(
-        training, "_train_fold", lambda *a: seen.append(a[3]) or original(*a)
-    )
-    found = train_and_test(
-        SMALL, {"a": pairs}, tokens, inputs=("text",), seeds=(0,), binary=True
-    )
-    labels = to_binary(pairs["label"])
-    for role in ("train", "validation"):
-        counts = pd.Series(labels[seen[0][role]]).value_counts()
-        assert counts["true"] == counts["misinformation"] > 0
-    assert set(found["prediction"]) <= {"true", "misinformation"}
-    assert set(found["label"]) == set(pairs["label"])
+@pytest.fixture(scope="module")
+def data():
+    return load("newsroom", preset="verite", events=40, seed=3)
 
 
-def test_a_table_without_a_split_is_an_error():
-    pairs, tokens = split_toy()
-    with pytest.raises(
-        DataError,
-        match="mine: expected pairs of all three splits, found none of validation",
-    ):
-        train_and_test(
-            SMALL,
-            {"mine": pairs[pairs["split"] != "validation"]},
-            tokens,
-            inputs=("text",),
-            seeds=(0,),
+def recipes(data):
+    def chasma(dealt, rng):
+        true, false = (dealt[dealt["label"] == name] for name in (TRUE, MISCAPTIONED))
+        return MAKERS["CHASMA"](
+            true, data.images, data.texts, rng=rng, pool=false, pool_texts=data.texts
         )
+
+    return {
+        "CHASMA": chasma,
+        "real": lambda dealt, rng: dealt[dealt["label"] != OUT_OF_CONTEXT],
+    }
+
+
+def test_transfer_trains_on_nothing_of_a_test_article(data, monkeypatch):
+    tables = []
+
+    def look(base, given, *rest, **options):
+        tables.extend(given.values())
+        return train_and_test(base, given, *rest, **options)
+
+    monkeypatch.setattr(training, "train_and_test", look)
+    options = {"folds": 3, "seeds": [0, 1], "inputs": ["text"]}
+    result = transfer(SMALL, data, recipes(data), **options)
+    assert len(tables) == 2 * 6
+    for table in tables:
+        train, test = table[table["split"] != "test"], table[table["split"] == "test"]
+        assert not set(train["group"]) & set(test["group"])
+        assert not set(train["text_id"]) & set(test["text_id"])
+        assert table["pair_id"].is_unique
+
+    assert set(result["tested"]) == {"own", "all", MISCAPTIONED, OUT_OF_CONTEXT}
+    for _, part in result.groupby(["trained", "inputs", "seed"]):
+        for label in (MISCAPTIONED, OUT_OF_CONTEXT):
+            tested = part.loc[part["tested"] == label, "pair_id"]
+            expected = data.pairs["label"].isin([TRUE, label])
+            assert sorted(tested) == sorted(data.pairs.loc[expected, "pair_id"])
+    real = result[result["trained"] == "real"].drop(columns="trained")
+    own, same = (
+        real[real["tested"] == name].drop(columns="tested").reset_index(drop=True)
+        for name in ("own", MISCAPTIONED)
+    )
+    pd.testing.assert_frame_equal(own, same)
+    own = result[(result["trained"] == "CHASMA") & (result["tested"] == "own")]
+    assert own["pair_id"].str.endswith(":CHASMA").mean() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("answer", [TRUE, OUT_OF_CONTEXT])
+def test_transfer_scores_two_classes_or_three(data, monkeypatch, answer):
+    binary = answer == TRUE
+
+    def constant(base, tables, tokens, *, inputs, seeds, **_):
+        return pd.concat(
+            table[table["split"] == "test"].assign(
+                table=name, inputs="text", seed=0, prediction=answer
+            )
+            for name, table in tables.items()
+        )
+
+    monkeypatch.setattr(training, "train_and_test", constant)
+    options = {"folds": 3, "seeds": [0], "inputs": ["text"], "binary": binary}
+    made = recipes(data) if binary else {"real": lambda dealt, rng: dealt}
+    result = transfer(SMALL, data, made, **options)
+    assert np.array_equal(result["right"] == 1, result["label"] == answer)
+    if not binary:
+        assert set(result["tested"]) == {"own", "all"}
+        tested = result.loc[result["tested"] == "all", "pair_id"]
+        assert sorted(tested) == sorted(data.pairs["pair_id"])
