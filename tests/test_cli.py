@@ -186,7 +186,7 @@ def test_a_plain_notebook_can_be_written_for_papermill_and_colab(tmp_path):
     cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
     again = verite("notebook", "measuring-bias", str(tmp_path / "out.ipynb"))
     assert again.returncode == 1
-    assert "is there, perhaps with changes of yours" in again.stderr
+    assert "already exists; use --force" in again.stderr
     assert any("parameters" in cell["metadata"].get("tags", []) for cell in cells)
 
 
@@ -276,4 +276,4 @@ def test_a_data_sets_pairs_are_written_once_and_read_back(tmp_path, real_data):
     )
     again = verite("data", "pairs", "newsclippings", out, VERITE_DATA=home)
     assert again.returncode == 1
-    assert "is there. Choose another name, or replace it with --force." in again.stderr
+    assert "already exists; use --force" in again.stderr

@@ -1,5 +1,6 @@
-"""Build the book: run what is stale, side by side, then turn pages and executed
-notebooks into HTML.
+"""Build the book: run what is stale, then turn pages and notebooks into HTML.
+
+Notebooks, pages and slides are each made again only if their inputs changed.
 """
 
 from __future__ import annotations
@@ -17,30 +18,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from verite.blocks import core_count, worker_count
+from verite.blocks import content_key, core_count, worker_count
 from verite.datasets.home import home
 from verite.errors import RunError, StoppedError, name_some
-from verite.files import sha256
-from veritebook.findings import write_findings
+from verite.files import sha256, write_json
+from verite.provenance import versions
 from veritebook.notebooks import list_notebooks, open_notebook
 from veritebook.places import Places, find_places
 from veritebook.record import input_key
-from veritebook.slides import build_slides
-from veritebook.status import write_status
 
 __all__ = ["build_book", "read_record", "refresh", "run_stale", "stale_notebooks"]
 
 
 def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Path:
-    """Run stale notebooks, write the status page, build HTML and slides with warnings
-    as errors; return ``index.html``.
+    """Run stale notebooks, build pages and slides, and return ``index.html``.
+
+    Warnings of the build are errors.
 
     Parameters
     ----------
     force
-        Run every notebook, stale or not.
+        Run every notebook and build every page, stale or not.
     say
-        Where lines of progress go.
+        Prints a line of progress.
 
     Raises
     ------
@@ -49,12 +49,50 @@ def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Pa
     """
     places = find_places()
     refresh(places, force=force, say=say)
+    key = _page_key(places)
+    if (
+        not force
+        and places.index.is_file()
+        and _read_json(places.built) == {"key": key}
+    ):
+        say("pages and slides are up to date")
+        return places.index
+    from veritebook.findings import write_findings
+    from veritebook.slides import build_slides
+    from veritebook.status import write_status
+
+    places.built.unlink(missing_ok=True)
     write_status(places, {name: read_record(places, name) for name in list_notebooks()})
     write_findings(places)
     index = _build_html(places, say)
     if places.slides.is_dir():
         build_slides(places, say)
+    write_json(places.built, {"key": key})
     return index
+
+
+def _page_key(places: Places) -> str:
+    """Digest of all that pages and slides are made from."""
+    folders = [places.root / "book", places.executed, Path(__file__).parent]
+    files = [places.root / "_config.yml", places.root / "_toc.yml"]
+    for folder in folders:
+        files += [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    unused = {".lock", ".pyc"}
+    digests = {
+        str(path): sha256(path)
+        for path in files
+        if places.generated not in path.parents
+        and "blocks" not in path.parts
+        and not unused & {path.name, path.suffix}
+    }
+    return content_key(digests, versions(), os.environ.get("GITHUB_REPOSITORY", ""))
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def refresh(
@@ -101,12 +139,7 @@ def stale_notebooks(places: Places) -> list[str]:
 
 def read_record(places: Places, name: str) -> dict[str, Any]:
     """A notebook's last record, or an empty one where there is none or it is damaged."""
-    try:
-        record = json.loads(
-            (places.executed / name / "record.json").read_text(encoding="utf8")
-        )
-    except (OSError, ValueError):
-        return {}
+    record = _read_json(places.executed / name / "record.json")
     needed = {
         "inputs",
         "page",

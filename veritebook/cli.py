@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from verite.errors import ParameterError
-from verite.files import read_text
+from verite.files import check_overwrite, read_text
 from verite.options import parse_options
 
 __all__ = ["app"]
@@ -82,11 +82,7 @@ def notebook_command(
     """Write a notebook as a plain .ipynb, for papermill, Jupyter or Colab."""
     from veritebook.notebooks import open_notebook
 
-    if out.is_file() and not force:
-        raise ParameterError(
-            f"{out} is there, perhaps with changes of yours. Choose another name, or"
-            " replace it with --force."
-        )
+    check_overwrite(out, force)
     open_notebook(name).write_plain(out)
     print(out)
 

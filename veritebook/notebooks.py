@@ -144,6 +144,12 @@ class Notebook:
         return found.group(1).strip() if found else self.name
 
     @property
+    def code(self) -> str:
+        """Source of its code cells."""
+        cells = (one.source for one in self.node.cells if one.cell_type == "code")
+        return "\n".join(cells)
+
+    @property
     def data(self) -> tuple[str, ...]:
         """Data sets that it may read, from its header."""
         return tuple(self.node.metadata.get("verite", {}).get("data", ()))

@@ -44,6 +44,11 @@ class Places:
         return self.root / "_build" / "html" / "index.html"
 
     @property
+    def built(self) -> Path:
+        """Key of the inputs from which pages and slides were built."""
+        return self.root / "_build" / "built.json"
+
+    @property
     def pdf(self) -> Path:
         """The whole book, printed."""
         return self.root / "_build" / "verite-executed.pdf"

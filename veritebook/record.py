@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import platform
 import resource
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from verite.blocks import content_key, core_count
 from verite.files import sha256
 from verite.provenance import commit, versions
 from veritebook.notebooks import Notebook
+from veritebook.reach import package_graph
 
-__all__ = ["input_key", "make_record", "package_key", "peak_memory_mb"]
+__all__ = ["input_key", "make_record", "peak_memory_mb"]
 
-_ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = ("averimatec", "verite", "veritebook")
+_RUN = "from veritebook.runs import run_notebook; run_notebook"
+"""What runs every notebook counts among its code."""
 
 
 def make_record(
@@ -68,9 +67,9 @@ def make_record(
 def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
     """Digest of all that decides a notebook's output.
 
-    Source, parameters, package, data and the reference run it shows.
-
-    A run whose record holds another key is stale.
+    Its text, parameters, the code and tables that it can reach, library versions, data
+    files and the reference run that it shows. A run whose record holds another key is
+    stale.
     """
     from verite import datasets
 
@@ -84,25 +83,10 @@ def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
     return content_key(
         sha256(notebook.path),
         values,
-        package_key(),
+        package_graph().reach(f"{notebook.code}\n{_RUN}", notebook.name),
+        versions(),
         datasets.checksums(list(notebook.data)),
         shown,
-    )
-
-
-@functools.cache
-def package_key() -> str:
-    """Digest of the package's own code and tables, and of the versions of what it
-    computes with.
-    """
-    files = sorted(
-        path
-        for package in _PACKAGES
-        for kind in ("*.py", "*.csv", "*.json")
-        for path in (_ROOT / package).rglob(kind)
-    )
-    return content_key(
-        {path.relative_to(_ROOT).as_posix(): sha256(path) for path in files}, versions()
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -20,8 +19,15 @@ from nbclient.exceptions import DeadKernelError
 from tqdm import TqdmWarning
 
 from verite import errors
-from verite.errors import RunError, StoppedError, VeriteError
-from verite.files import atomic_path, read_text, sha256, write_json, write_text
+from verite.errors import RunError, StoppedError
+from verite.files import (
+    atomic_path,
+    lock,
+    read_text,
+    sha256,
+    write_json,
+    write_text,
+)
 from veritebook.notebooks import open_notebook
 from veritebook.places import find_places
 from veritebook.record import input_key
@@ -73,17 +79,10 @@ def run_notebook(
     home = Path(out) if out is not None else find_places().executed
     folder = home / name
     target, failed = home / f"{name}.ipynb", folder / "failed.ipynb"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VeriteError(
-            f"cannot write into {home}: {error.strerror}. Choose another folder with"
-            " --out."
-        ) from error
     # Sockets lie in the scratch folder, and a socket's path is short on every system.
     short = "/tmp" if len(tempfile.gettempdir()) > 60 else None  # noqa: S108 - a folder with a random name inside it
     with (
-        _alone(folder),
+        lock(folder),
         tempfile.TemporaryDirectory(dir=short) as scratch,
         _environment(folder, Path(scratch), input_key(notebook, values)),
     ):
@@ -174,20 +173,6 @@ def _put_in_place(scratch: Path, folder: Path, target: Path) -> None:
     write_json(
         folder / record.name, {**json.loads(read_text(record)), "page": sha256(target)}
     )
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep a second run out of a folder while one writes there."""
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RunError(
-                f"another run is writing into {folder}. Wait for it, or choose another"
-                " folder with --out."
-            ) from error
-        yield
 
 
 def _tidy(path: Path) -> Any:

@@ -71,13 +71,11 @@ def test_a_run_with_other_parameters_leaves_the_page_stale(checkout):
     assert stale_notebooks(find_places()) == ["one"]
 
 
-def test_a_change_in_the_package_or_in_the_data_makes_pages_stale(
-    checkout, monkeypatch
-):
+def test_other_versions_or_data_make_pages_stale(checkout, monkeypatch):
     checkout(one=small("one"))
     run_notebook("one")
     with monkeypatch.context() as patched:
-        patched.setattr(record, "package_key", lambda: "changed")
+        patched.setattr(record, "versions", lambda: {"numpy": "another"})
         assert stale_notebooks(find_places()) == ["one"]
     assert stale_notebooks(find_places()) == []
     with monkeypatch.context() as patched:

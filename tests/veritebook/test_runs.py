@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from verite.errors import ParameterError, RunError, VeriteError
-from verite.files import sha256
-from veritebook.runs import _alone, run_notebook
+from verite.files import lock, sha256
+from veritebook.runs import run_notebook
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -144,11 +144,8 @@ def test_a_second_run_into_the_same_folder_waits_for_the_user_to_decide(checkout
     home = folder / "notebooks" / "executed" / "small"
     home.mkdir(parents=True)
     with (
-        _alone(home),
-        pytest.raises(
-            RunError,
-            match="another run is writing into .*Wait for it, or choose another folder",
-        ),
+        lock(home),
+        pytest.raises(VeriteError, match="another run is using .*choose another"),
     ):
         run_notebook("small")
 
