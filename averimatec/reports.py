@@ -25,7 +25,7 @@ from averimatec.statistics import (
 )
 from averimatec.store import read_store
 from averimatec.submission import read_statements, read_submission
-from verite.audit.fix import for_spreadsheets
+from verite.audit.suspects import for_spreadsheets
 from verite.errors import ParameterError, name_some
 from verite.files import sha256, write_csv, write_json
 

@@ -519,16 +519,18 @@ def audit_command(
 
     Verite audit PAIRS.csv --out FOLDER.
     """
-    from verite.audit.command import audit_files, probe_names
+    from verite.audit import PROBES
+    from verite.audit.command import audit_files
     from verite.provenance import commit, versions
 
     named = {"label": label_column, "caption": caption_column, "image": image_column}
     named |= {"group": group_column, "split": split_column, "id": id_column}
+    families = tuple(name.strip() for name in probes.split(",") if name.strip())
     lines = audit_files(
         source,
         out,
-        columns={what: name for what, name in named.items() if name},
-        vectors={
+        reading={
+            "columns": {role: name for role, name in named.items() if name},
             "images": images,
             "image_ids": image_ids,
             "texts": texts,
@@ -536,12 +538,12 @@ def audit_command(
             "folder": image_folder,
         },
         parameters={
-            "probes": probe_names(probes),
+            "probes": families or PROBES,
             "folds": folds,
             "seed": seed,
             "permutations": permutations,
         },
-        mend=fix,
+        apply_fixes=fix,
         force=force,
         about={"commit": commit(), "versions": versions()},
     )

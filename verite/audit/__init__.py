@@ -1,12 +1,11 @@
-"""Auditing a benchmark.
+"""Auditing a benchmark: what it lets a model get away with that sees one modality."""
 
-What it lets a model get away with that sees one modality, or the source, alone.
-"""
-
-from verite.audit.core import SCHEMA, Audit, audit
-from verite.audit.fix import fix
-from verite.audit.probes import ALPHA, PROBES
+from verite.audit.auditing import SCHEMA, Audit, audit
+from verite.audit.probes import PROBES
 from verite.audit.reading import Benchmark, read_benchmark
+from verite.audit.report import render
+from verite.audit.run import ALPHA
+from verite.audit.suspects import fix
 
 __all__ = [
     "ALPHA",
@@ -17,4 +16,5 @@ __all__ = [
     "audit",
     "fix",
     "read_benchmark",
+    "render",
 ]

@@ -1,11 +1,11 @@
-r"""One model for all probes, refitted under every permutation.
+"""One model for all probes, refitted under every permutation.
 
 Out-of-fold predictions must not be compared with permuted labels while the models stay:
 a fold's model has learnt from the labels of the others, so the hits of two folds are
-correlated and vary more than such permutations do. In simulations without any signal
+correlated and vary more than under such permutations. In simulations without any signal
 (600 rows, 400 features, stratified folds) their spread was too small by a fifth, and p
 fell below .01 more than twice as often as it may. Ridge regression on the counts of
-each item (see :mod:`verite.audit.permuting`) is linear in the counts, so it can be
+each item (:mod:`verite.audit.permutation`) is linear in the counts, so it can be
 refitted under a thousand permutations at once: the Gram matrix of the features stays.
 """
 
@@ -19,18 +19,17 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from verite.audit.features import Matrix
-from verite.audit.permuting import Items
+from verite.audit.permutation import Items
 
 __all__ = ["Fit", "cross_validate", "interval"]
 
-
 _CELLS = 2**24  # scores held at once
-_CAP = 10.0
-_ENOUGH = 20  # permutations that do as well: the rest would not change what p says
+_MOST_ROWS = 10.0
+_ENOUGH = 20  # permutations that do as well: more would not bring p below .01
 
 
 class Fit(NamedTuple):
-    """What a probe reaches."""
+    """Predictions of a probe, its weights and its p-value."""
 
     predicted: np.ndarray
     """Predicted class of each item, out of fold: ``(items,)``."""
@@ -38,21 +37,20 @@ class Fit(NamedTuple):
     """Of each feature in a model fitted to all items: ``(features, classes)``."""
     p_value: float
     permutations: int
-    """How many were tried."""
+    """How many permutations were tried."""
     before: np.ndarray
     """Predicted class of each item by the known features alone: ``(items,)``."""
     joint: np.ndarray
-    """And by both together."""
+    """Predicted class of each item by both together: ``(items,)``."""
 
 
 class _Ridge:
     """Ridge regression in closed form for every fold.
 
-    An intercept goes free, and so do features that are ``known``.
-
-    Where some are known, scores are what the others say beyond them: by the theorem of
-    Frisch, Waugh and Lovell, their weights are those of what the known ones leave of
-    them, and an item's score is that remainder times these weights, and the mean.
+    The intercept is not penalised, and neither are ``known`` features. With these,
+    scores are what the other features add: by the theorem of Frisch, Waugh and Lovell
+    their weights are those of what is left of them after regression on the known ones,
+    and an item's score is that remainder times these weights, plus the mean.
     """
 
     def __init__(
@@ -62,44 +60,34 @@ class _Ridge:
         folds: int,
         known: Sequence[Matrix] = (),
     ) -> None:
-        X, self.back = _compact(_scaled(features))
+        X, self.back = _compact(_scale(features))
         if known:
-            X = np.hstack(
-                [
-                    *(_standard(one) for one in known),
-                    X.toarray() if sparse.issparse(X) else X,
-                ]
-            )
-        self.known = sum(one.shape[1] for one in known)
+            X = np.hstack([*map(_standardise, known), _dense(X)])
+        self.known = sum(matrix.shape[1] for matrix in known)
         self.parts = [np.flatnonzero(fold == k) for k in range(folds)]
         self.X = [X[part] for part in self.parts]
         grams = [_gram(block) for block in self.X]
         total = np.sum(grams, axis=0)
         penalty = np.eye(len(total))
         penalty[-1, -1] = 1e-6
-        # Next to none beside squares that sum to the number of items, but enough where
-        # two say the same, in single precision.
+        # Nearly nothing beside squares that sum to the number of items, but enough to
+        # solve in single precision where two known features say the same.
         penalty[range(self.known), range(self.known)] = 1e-4 * len(fold)
         self.factors = [
             cho_factor(total - gram + penalty, check_finite=False) for gram in grams
         ]
         self.whole = cho_factor(total + penalty, check_finite=False)
         if known:
+            # Slopes of the other features on the known ones and the intercept.
             self.free = np.r_[: self.known, len(total) - 1]
             self.own = np.arange(self.known, len(total) - 1)
-            self.said = [self._said(total - gram, penalty) for gram in grams]
-
-    def _said(self, gram: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-        """What the known features and the intercept say of each other feature.
-
-        Slopes, ``(free, own)``.
-        """
-        inner = np.ix_(self.free, self.free)
-        return np.asarray(
-            np.linalg.solve(
-                gram[inner] + penalty[inner], gram[np.ix_(self.free, self.own)]
-            )
-        )
+            inner, across = np.ix_(self.free, self.free), np.ix_(self.free, self.own)
+            self.slopes = [
+                np.linalg.solve(
+                    (total - gram)[inner] + penalty[inner], (total - gram)[across]
+                )
+                for gram in grams
+            ]
 
     def _products(self, targets: np.ndarray) -> list[np.ndarray]:
         return [
@@ -108,37 +96,33 @@ class _Ridge:
         ]
 
     def scores(self, targets: np.ndarray, *, joint: bool = False) -> np.ndarray:
-        """Out-of-fold scores: each item's from a model that saw no item of its fold.
+        """Scores of items from models that saw no item of their fold, ``(items, k)``.
 
-        Targets ``(items, k)``.
-
-        ``joint`` leaves in what the known features say.
+        With ``joint``, they include what the known features say.
         """
         products = self._products(targets)
         total = np.sum(products, axis=0)
-        out = np.empty(targets.shape, dtype=np.float32)
-        for at, (block, part, factor, product) in enumerate(
-            zip(self.X, self.parts, self.factors, products, strict=True)
-        ):
-            slopes = cho_solve(factor, total - product, check_finite=False)
+        scores = np.empty(targets.shape, dtype=np.float32)
+        for at, part in enumerate(self.parts):
+            product = total - products[at]
+            weights = cho_solve(self.factors[at], product, check_finite=False)
             if self.known and not joint:
-                slopes[self.free] = -self.said[at] @ slopes[self.own]
-                slopes[-1] += (total - product)[-1] / (len(out) - len(part))
-            out[part] = block @ slopes.astype(np.float32)
-        return out
+                weights[self.free] = -self.slopes[at] @ weights[self.own]
+                weights[-1] += product[-1] / (len(scores) - len(part))
+            scores[part] = self.X[at] @ weights.astype(np.float32)
+        return scores
 
     def weights(self, targets: np.ndarray) -> np.ndarray:
-        """Of each feature, fitted to all items; without the intercept."""
+        """Weight of each feature, fitted to all items; without the intercept."""
         total = np.sum(self._products(targets), axis=0)
-        found = cho_solve(self.whole, total, check_finite=False)[self.known : -1]
-        return np.asarray(found if self.back is None else self.back @ found)
+        weights = cho_solve(self.whole, total, check_finite=False)[self.known : -1]
+        return np.asarray(weights if self.back is None else self.back @ weights)
 
 
 def cross_validate(
     X: Matrix,
     items: Items,
     fold: np.ndarray,
-    folds: int,
     *,
     permutations: int,
     rng: np.random.Generator,
@@ -147,14 +131,14 @@ def cross_validate(
     """Fit, predict out of fold, and do so again under permutations.
 
     The score of a label is the expected number of the item's rows that carry it, so the
-    highest score is the best answer. Items that stand in more than ten rows count as
-    ten while fitting, lest one of 1,786 rows rule.
+    highest score is the best answer. Items of more than ten rows count as ten while
+    fitting, so that one of 1,786 rows does not dominate.
 
     Two statistics are tested, accuracy over rows and balanced accuracy, the mean over
     labels; p is twice the smaller of the two shares of permutations, the observed one
-    among them, that do at least as well: valid, whatever depends on what. Where twenty
-    permutations do as well in both, no more are tried: p is then above .01 for certain,
-    as long as there are fewer than 2,000.
+    included, that do at least as well, which is valid for any dependence. After twenty
+    such permutations for both, no more are tried: p is then above .01 for certain, as
+    long as there are fewer than 2,000.
 
     Parameters
     ----------
@@ -164,8 +148,9 @@ def cross_validate(
         Fold of each item, chosen without looking at labels; items of a group are in one
         fold.
     known
-        Further features: only what ``X`` says beyond them counts.
+        Further features: only what ``X`` adds to them counts.
     """
+    folds = int(fold.max()) + 1
     model = _Ridge(X, fold, folds, known)
     classes = items.counts.shape[1]
     targets = _targets(items.counts)
@@ -173,51 +158,47 @@ def cross_validate(
     before = np.full(len(items), items.counts.sum(axis=0).argmax())
     if known:
         joint = model.scores(targets, joint=True).argmax(axis=1)
-        before = (
-            _Ridge(np.zeros((len(items), 1)), fold, folds, known)
-            .scores(targets, joint=True)
-            .argmax(axis=1)
-        )
-    rows = items.counts.sum(axis=0, dtype=np.float64)
+        without = _Ridge(np.zeros((len(items), 1)), fold, folds, known)
+        before = without.scores(targets, joint=True).argmax(axis=1)
+    rows = items.counts.sum(dtype=np.float64)
 
     def statistics(counts: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        # counts and guess: (items, permutations, classes) and (items, permutations)
+        # counts: (items, permutations, classes), guess: (items, permutations)
         right = np.stack(
             [
                 (counts[:, :, k] * (guess == k)).sum(axis=0, dtype=np.float64)
                 for k in range(classes)
             ]
         )
-        there = counts.sum(axis=0, dtype=np.float64).T  # (classes, permutations)
+        of_class = counts.sum(axis=0, dtype=np.float64).T  # (classes, permutations)
         with np.errstate(invalid="ignore"):
-            return np.stack(
-                [right.sum(axis=0) / rows.sum(), np.nanmean(right / there, axis=0)]
-            )
+            balanced = np.nanmean(right / of_class, axis=0)
+        return np.stack([right.sum(axis=0) / rows, balanced])
 
-    observed = statistics(items.counts[:, None], predicted[:, None])[:, 0]
+    observed = statistics(items.counts[:, None], predicted[:, None])
     as_good, tried = np.zeros(2), 0
-    together = max(1, min(100, _CELLS // (len(items) * classes)))
-    while items.free and tried < permutations and as_good.min() < _ENOUGH:
-        batch = min(together, permutations - tried)
-        counts = np.stack([items.permuted(rng) for _ in range(batch)], axis=1)
-        scores = model.scores(_targets(counts).reshape(len(items), -1)).reshape(
-            counts.shape
-        )
-        as_good += (
-            statistics(counts, _argmax(scores)) >= observed[:, None] - 1e-9
-        ).sum(axis=1)
+    most = max(1, min(100, _CELLS // (len(items) * classes)))
+    while items.can_permute and tried < permutations and as_good.min() < _ENOUGH:
+        batch = min(most, permutations - tried)
+        counts = np.stack([items.permute(rng) for _ in range(batch)], axis=1)
+        scores = model.scores(_targets(counts).reshape(len(items), -1))
+        guess = _argmax(scores.reshape(counts.shape))
+        as_good += (statistics(counts, guess) >= observed - 1e-9).sum(axis=1)
         tried += batch
-    p_value = (
-        float(min(1.0, 2 * ((1 + as_good) / (1 + tried)).min()))
-        if tried
-        else float("nan")
+    p_value = min(1.0, 2 * float(((1 + as_good) / (1 + tried)).min()))
+    return Fit(
+        predicted,
+        model.weights(targets),
+        p_value if tried else float("nan"),
+        tried,
+        before,
+        joint,
     )
-    return Fit(predicted, model.weights(targets), p_value, tried, before, joint)
 
 
 def interval(
     right: np.ndarray,
-    there: np.ndarray,
+    rows: np.ndarray,
     groups: np.ndarray,
     *,
     resamples: int,
@@ -225,22 +206,24 @@ def interval(
 ) -> np.ndarray:
     """95 % percentile bootstrap over whole groups, of accuracy and balanced accuracy.
 
-    ``[[low, high], [low, high]]``.
-
-    The same draws as those of :func:`verite.evaluation.grouped_bootstrap`, told
-    otherwise: groups with the same hits are one cell of a multinomial, so it does not
-    grow with the number of groups. NaN for one group.
+    As :func:`verite.evaluation.grouped_bootstrap`, but faster for many groups: those
+    with the same counts are one cell of a multinomial.
 
     Parameters
     ----------
-    right, there
-        Rows that are right, and rows, by label: ``(items, classes)``.
+    right, rows
+        Correct rows, and rows, by label: ``(items, classes)``.
     groups
         Group of each item, whole numbers.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``[[low, high], [low, high]]``; NaN for one group.
     """
     number = np.unique(groups, return_inverse=True)[1]
     sums = np.zeros((number.max() + 1, 2 * right.shape[1]))
-    np.add.at(sums, number, np.hstack([right, there]))
+    np.add.at(sums, number, np.hstack([right, rows]))
     if len(sums) < 2:
         return np.full((2, 2), np.nan)
     kinds, times = np.unique(sums, axis=0, return_counts=True)
@@ -248,29 +231,24 @@ def interval(
     step = max(1, _CELLS // len(kinds))
     for start in range(0, resamples, step):
         count = min(step, resamples - start)
-        drawn[start : start + count] = (
-            rng.multinomial(len(sums), times / len(sums), size=count) @ kinds
-        )
-    hits, rows = np.split(drawn, 2, axis=1)
+        draws = rng.multinomial(len(sums), times / len(sums), size=count)
+        drawn[start : start + count] = draws @ kinds
+    hits, of_class = np.split(drawn, 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        figures = np.stack(
-            [
-                hits.sum(axis=1) / rows.sum(axis=1),
-                np.nanmean(np.where(rows > 0, hits / rows, np.nan), axis=1),
-            ]
-        )
+        accuracy = hits.sum(axis=1) / of_class.sum(axis=1)
+        recalls = np.where(of_class > 0, hits / of_class, np.nan)
+        figures = np.stack([accuracy, np.nanmean(recalls, axis=1)])
     return np.asarray(np.percentile(figures, [2.5, 97.5], axis=1).T)
 
 
 def _targets(counts: np.ndarray) -> np.ndarray:
     rows = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(
-        counts * np.minimum(1, _CAP / np.maximum(rows, 1)), dtype=np.float32
-    )
+    weights = np.minimum(1, _MOST_ROWS / np.maximum(rows, 1))
+    return np.asarray(counts * weights, dtype=np.float32)
 
 
 def _argmax(scores: np.ndarray) -> np.ndarray:
-    """Like ``argmax(axis=-1)``, and much faster for few classes."""
+    """Same as ``argmax(axis=-1)``, and much faster for few classes."""
     best, guess = scores[..., 0].copy(), np.zeros(scores.shape[:-1], dtype=np.int8)
     for k in range(1, scores.shape[-1]):
         higher = scores[..., k] > best
@@ -279,63 +257,47 @@ def _argmax(scores: np.ndarray) -> np.ndarray:
     return guess
 
 
-def _scaled(X: Matrix) -> Matrix:
-    """Features of mean squared length 1.
+def _dense(X: Matrix) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
-    A penalty of 1 then means the same for all probes.
-    """
+
+def _scale(X: Matrix) -> Matrix:
+    """Features of mean squared length 1, so that a penalty means the same for all."""
     if sparse.issparse(X):
-        return sparse.csr_array(
-            X / (np.sqrt(X.multiply(X).sum() / X.shape[0]) or 1.0), dtype=np.float32
-        )
-    centred = np.asarray(X, dtype=np.float32) - X.mean(axis=0, dtype=np.float64).astype(
-        np.float32
-    )
-    scale = (
-        np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / len(centred))
-        or 1.0
-    )
+        scale = np.sqrt(X.multiply(X).sum() / X.shape[0]) or 1.0
+        return sparse.csr_array(X / scale, dtype=np.float32)
+    mean = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+    centred = np.asarray(X, dtype=np.float32) - mean
+    squares = np.einsum("ij,ij->", centred, centred, dtype=np.float64)
+    scale = np.sqrt(squares / len(centred)) or 1.0
     return np.asarray(centred / np.float32(scale))
 
 
-def _standard(X: Matrix) -> np.ndarray:
-    """Columns with mean 0 and spread 1, dense."""
-    dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
+def _standardise(X: Matrix) -> np.ndarray:
+    """Columns with mean 0 and standard deviation 1, dense."""
+    dense = np.asarray(_dense(X), dtype=np.float32)
     centred = dense - dense.mean(axis=0)
     return np.asarray(centred / np.maximum(centred.std(axis=0), 1e-6))
 
 
 def _compact(X: Matrix) -> tuple[Matrix, Matrix | None]:
-    """Add a column of ones.
+    """Add a column of ones, after rotating more features than items into as many.
 
-    With more features than items, turn them first into as many as there are items.
-
-    Ridge does not see a rotation: fitted values stay the same. Also returns what turns
-    weights back, or None.
+    Ridge regression does not see a rotation: fitted values stay the same. Also returns
+    the matrix that turns weights back, or None.
     """
     back = None
     if X.shape[1] > X.shape[0]:
-        product = X @ X.T
-        values, vectors = np.linalg.eigh(
-            np.asarray(
-                product.toarray() if sparse.issparse(product) else product,
-                dtype=np.float64,
-            )
-        )
-        kept = values > 1e-6 * values.max()
-        root = np.sqrt(values[kept])
-        back = X.T @ (vectors[:, kept] / root)
-        X = (vectors[:, kept] * root).astype(np.float32)
+        values, vectors = np.linalg.eigh(_dense(X @ X.T).astype(np.float64))
+        large = values > 1e-6 * values.max()
+        root = np.sqrt(values[large])
+        back = X.T @ (vectors[:, large] / root)
+        X = (vectors[:, large] * root).astype(np.float32)
     ones = np.ones((X.shape[0], 1), dtype=np.float32)
-    return (
-        sparse.csr_array(sparse.hstack([X, ones], format="csr"))
-        if sparse.issparse(X)
-        else np.hstack([X, ones])
-    ), back
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.hstack([X, ones], format="csr")), back
+    return np.hstack([X, ones]), back
 
 
 def _gram(block: Matrix) -> np.ndarray:
-    product = block.T @ block
-    return np.asarray(
-        product.toarray() if sparse.issparse(product) else product, dtype=np.float64
-    )
+    return _dense(block.T @ block).astype(np.float64)

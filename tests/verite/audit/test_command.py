@@ -94,7 +94,7 @@ def test_an_audit_that_is_there_stays_unless_it_is_forced_away(tmp_path: Path):
     before = (tmp_path / "out" / "audit.json").read_bytes()
     with pytest.raises(
         ParameterError,
-        match="audit.json is there. Choose another folder, or replace it with --force",
+        match=r"audit\.json already exists; use --force",
     ):
         audit_files(path, tmp_path / "out", parameters=QUICK)
     audit_files(path, tmp_path / "out", parameters=QUICK, force=True)
@@ -147,7 +147,7 @@ def test_formulas_are_escaped_in_what_people_open_and_kept_in_the_cleaned_copy(
     tmp_path: Path,
 ):
     path = saved(tmp_path, ["=1+1  ", "@sum", "a dog", "a cat"])
-    audit_files(str(path), tmp_path / "out", parameters=QUICK, mend=True)
+    audit_files(str(path), tmp_path / "out", parameters=QUICK, apply_fixes=True)
     with (tmp_path / "out" / "changes.csv").open(encoding="utf8", newline="") as stream:
         [change] = csv.DictReader(stream)
     assert (change["before"], change["after"]) == ("'=1+1  ", "'=1+1")
@@ -186,7 +186,7 @@ def test_a_cleaned_copy_keeps_columns_and_order_and_leaves_repeated_pairs_out(
     )
     table.to_csv(path, index=False)
     before = path.read_bytes()
-    audit_files(str(path), tmp_path / "out", parameters=QUICK, mend=True)
+    audit_files(str(path), tmp_path / "out", parameters=QUICK, apply_fixes=True)
     cleaned = pd.read_csv(tmp_path / "out" / "cleaned.csv", dtype=str)
     assert cleaned.columns.tolist() == ["n", "text", "label", "img"]
     assert cleaned["n"].tolist() == ["1", "2", "4"]
@@ -216,12 +216,12 @@ def test_a_data_set_is_audited_by_its_name(
     lines = audit_files(
         "newsroom", tmp_path / "out", parameters=QUICK | {"probes": ("length",)}
     )
-    assert lines[0] == "newsroom: 60 pairs, 3 label(s)"
+    assert lines[0] == "newsroom: 60 pairs, 3 labels"
     with pytest.raises(
         ParameterError,
         match="newsroom is a data set, whose columns and vectors are known",
     ):
-        audit_files("newsroom", tmp_path / "other", columns={"label": "x"})
+        audit_files("newsroom", tmp_path / "other", reading={"columns": {"label": "x"}})
 
 
 def test_the_command_prints_verdicts_and_no_bar_off_a_terminal(tmp_path: Path):

@@ -9,8 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.verite.audit.conftest import toy
-from verite.audit import audit
-from verite.audit.core import Audit
+from verite.audit import Audit, audit, render
 from verite.embeddings import Embeddings
 from verite.errors import ParameterError
 
@@ -118,7 +117,7 @@ def test_where_a_probe_has_nothing_to_learn_from_it_says_why(
     assert set(found.skipped.values()) == {why}
     assert found.firing == []
     assert "not probed" in found.verdicts["text"]
-    assert "<p>No probe could be fitted.</p>" in found.html()
+    assert "<p>No probe could be fitted.</p>" in render(found)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +250,7 @@ def test_vectors_of_two_spaces_are_probed_but_not_compared():
         ),
         ({"folds": 1}, "expected folds"),
         ({"seed": -1}, "expected seed"),
-        ({"probes": ["lenght"]}, "no probe is called 'lenght'. There are: length,"),
+        ({"probes": ["lenght"]}, "no probe is called 'lenght'. Known: length,"),
     ],
 )
 def test_a_wrong_parameter_is_named(option: dict[str, object], message: str):

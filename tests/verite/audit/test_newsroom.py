@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from verite.audit import Benchmark, audit, read_benchmark
+from verite.audit import Benchmark, audit, read_benchmark, render
 from verite.dataset import Dataset
 from verite.datasets import load
 from verite.embeddings import Embeddings
@@ -81,7 +81,7 @@ def test_what_words_and_embeddings_tell_is_explained_by_the_probe_that_names_the
         "text embedding": ["first words"],
     }
     assert (found.probes.loc[found.probes["probe"] == "TF-IDF", "p_value"] < 0.01).all()
-    assert "<bdi>explained by first words</bdi>" in found.html()
+    assert "<bdi>explained by first words</bdi>" in render(found)
     assert "(first words), chance" in found.verdicts["text"]
 
 
@@ -273,8 +273,8 @@ def test_vectors_in_another_order_than_their_ids_are_noticed(
         texts=tmp_path / "t.safetensors",
     )
     assert found.alignment["seem"] is False
-    assert "Look first: " in found.html()
-    assert "may be of different orders" in found.html()
+    assert "Look first: " in render(found)
+    assert "may be of different orders" in render(found)
 
 
 def test_ids_of_the_files_that_the_newsroom_writes_spell_a_label(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verite.audit.fitting import cross_validate, interval
-from verite.audit.permuting import Items
+from verite.audit.permutation import Items
 from verite.evaluation import grouped_bootstrap
 from verite.pairs import grouped_folds
 
@@ -33,7 +33,7 @@ def test_a_permutation_keeps_the_structure_of_the_table(
 ):
     group, key, label = (np.array(column) for column in zip(*table, strict=True))
     items = Items(key, pd.factorize(group)[0], label, 3)
-    dealt = items.permuted(np.random.default_rng(seed))
+    dealt = items.permute(np.random.default_rng(seed))
     one = pd.DataFrame(items.counts).groupby(items.group).sum()
     other = pd.DataFrame(dealt).groupby(items.group).sum()
     # Groups of one label stay groups of one label, and keep their size.
@@ -55,15 +55,15 @@ def test_labels_of_single_label_groups_go_to_groups_of_like_size():
     label = np.repeat(np.array([0, 1] * 10 + [1, 1]), sizes)
     items = Items(np.arange(len(group)), group, label, 2)
     for seed in range(20):
-        dealt = items.permuted(np.random.default_rng(seed))
+        dealt = items.permute(np.random.default_rng(seed))
         assert dealt[20:].sum(axis=0).tolist() == [0, 80]
         assert dealt[:20].sum(axis=0).tolist() == [10, 10]
 
 
 def test_where_nothing_can_be_permuted_nothing_is_free():
-    assert not Items(["a", "a"], np.array([0, 0]), np.array([0, 1]), 2).free
-    assert not Items(["a", "b"], np.array([0, 1]), np.array([1, 1]), 2).free
-    assert Items(["a", "b"], np.array([0, 1]), np.array([0, 1]), 2).free
+    assert not Items(["a", "a"], np.array([0, 0]), np.array([0, 1]), 2).can_permute
+    assert not Items(["a", "b"], np.array([0, 1]), np.array([1, 1]), 2).can_permute
+    assert Items(["a", "b"], np.array([0, 1]), np.array([0, 1]), 2).can_permute
 
 
 def world(
@@ -110,7 +110,6 @@ def test_p_is_small_no_more_often_than_it_may_be(kind: str):
             X[key[items.first]],
             items,
             folds_of(items, repetition),
-            5,
             permutations=100,
             rng=rng,
         )
@@ -125,7 +124,7 @@ def test_a_signal_is_found_with_the_smallest_p():
     label = rng.integers(0, 3, 300)
     items = Items(np.arange(300), np.arange(300), label, 3)
     X = np.eye(3)[label] + 0.3 * rng.standard_normal((300, 3))
-    fit = cross_validate(X, items, folds_of(items, 0), 5, permutations=200, rng=rng)
+    fit = cross_validate(X, items, folds_of(items, 0), permutations=200, rng=rng)
     assert (fit.predicted == label).mean() > 0.95
     assert fit.p_value == 2 / 201
 
@@ -136,7 +135,7 @@ def test_many_features_and_few_items_give_what_plain_ridge_gives():
     rng = np.random.default_rng(1)
     X, label = rng.standard_normal((40, 200)), rng.integers(0, 2, 40)
     items = Items(np.arange(40), np.arange(40), label, 2)
-    fit = cross_validate(X, items, folds_of(items, 0), 5, permutations=1, rng=rng)
+    fit = cross_validate(X, items, folds_of(items, 0), permutations=1, rng=rng)
     centred = X - X.mean(axis=0)
     scaled = centred / np.sqrt((centred**2).sum() / 40)
     expected = Ridge(alpha=1.0).fit(scaled, items.counts).coef_.T
