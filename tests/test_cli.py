@@ -140,7 +140,7 @@ def test_the_list_of_notebooks_names_each_parameter():
         ),
         (
             ("data", "images", "links.csv"),
-            "verite: where should the pictures go? Add --out FOLDER.",
+            "verite: no folder for the images. Add --out FOLDER.",
         ),
         (("data", "images", "CITATION.cff", "--out", "out"), "verite: CITATION.cff: "),
         (

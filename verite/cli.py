@@ -626,93 +626,71 @@ def data_images(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="verite|CSV", help="VERITE's images, or a table of links."
+            metavar="verite|CSV", help="VERITE's images, or a CSV of links."
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for pictures and ledger; VERITE's own if not given.",
+            help="Folder for images and ledger; VERITE's own if not given.",
             show_default=False,
         ),
     ] = None,
-    id_column: Annotated[
-        str, typer.Option(help="Column with what to call a picture.")
-    ] = "id",
-    url_column: Annotated[str, typer.Option(help="Column with its link.")] = "url",
-    workers: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 16,
-    per_host: Annotated[
-        int, typer.Option(min=1, help="Requests at a time to one host.")
-    ] = 2,
+    id_column: Annotated[str, typer.Option(help="Column of names of images.")] = "id",
+    url_column: Annotated[str, typer.Option(help="Column of links.")] = "url",
+    workers: Annotated[int, typer.Option(min=1, help="Hosts at a time.")] = 16,
     delay: Annotated[
         float, typer.Option(min=0, help="Seconds between two requests to one host.")
     ] = 0.5,
     tries: Annotated[
-        int,
-        typer.Option(
-            min=1, help="How often to ask if what stands in the way may pass."
-        ),
+        int, typer.Option(min=1, help="Requests per link if a host fails.")
     ] = 3,
-    seconds: Annotated[
-        float, typer.Option(min=1, help="Time for a whole answer.")
-    ] = 60,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit per image.")] = 60,
     megabytes: Annotated[
-        float, typer.Option(min=0.001, help="Size of a picture.")
+        float, typer.Option(min=0.001, help="Size limit per image.")
     ] = 20,
     retry_failed: Annotated[
-        bool,
-        typer.Option("--retry-failed", help="Ask again for what was gone or refused."),
+        bool, typer.Option("--retry-failed", help="Also retry links that are gone.")
     ] = False,
     allow_host: Annotated[
         str,
-        typer.Option(
-            help="A host that may have a private address.", show_default=False
-        ),
+        typer.Option(help="Host that may have a private address.", show_default=False),
     ] = "",
 ) -> None:
-    """Fetch pictures politely, and keep a ledger of what became of each link.
+    """Download images politely; a ledger records the status of each link.
 
-    A second run asks for what is missing.
+    Run it again to request what is missing.
     """
-    from verite.datasets.home import home
-    from verite.datasets.images import (
-        Limits,
-        fetch_images,
-        read_links,
-        summary,
-        verite_links,
-    )
+    from verite.datasets.images import fetch_images, read_links, summary, verite_links
+    from verite.datasets.reading import home
+    from verite.http import Limits
 
     if source == "verite" and out is None:
         out = home() / "verite" / "images"
     if out is None:
-        raise ParameterError("where should the pictures go? Add --out FOLDER.")
-    links = (
-        verite_links()
-        if source == "verite"
-        else read_links(source, id_column, url_column)
-    )
-    limits = Limits(
-        workers=workers,
-        per_host=per_host,
-        delay=delay,
-        tries=tries,
-        seconds=seconds,
-        bytes=round(megabytes * 1e6),
-        allow_host=allow_host,
-    )
+        raise ParameterError("no folder for the images. Add --out FOLDER.")
+    if source == "verite":
+        links = verite_links()
+    else:
+        links = read_links(source, id_column, url_column)
+    limits = Limits(tries=tries, seconds=seconds, bytes=round(megabytes * 1e6))
     try:
-        fetched = fetch_images(links, out, limits=limits, retry_failed=retry_failed)
+        images = fetch_images(
+            links,
+            out,
+            limits=limits,
+            workers=workers,
+            delay=delay,
+            allow_host=allow_host,
+            retry_failed=retry_failed,
+        )
     except KeyboardInterrupt:
         raise StoppedError(
-            f"stopped. Pictures that came are kept in {out}; run the same command to"
-            " go on."
+            f"stopped. Images that were saved are in {out}; run the same command to"
+            " continue."
         ) from None
-    print(
-        "\n".join(
-            [*summary(fetched), f"pictures: {out}", f"ledger:   {out / 'ledger.csv'}"]
-        )
-    )
+    paths = [f"images: {out}", f"ledger: {out / 'ledger.csv'}"]
+    print("\n".join([*summary(images), *paths]))
 
 
 @data.command("path")

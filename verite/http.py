@@ -230,7 +230,6 @@ class _Retry(Retry):
 
 def _session(client: Client, deadline: _Deadline) -> requests.Session:
     """A session whose connections are checked, and end at the deadline."""
-    from verite import __version__
 
     def check(host: str, address: str) -> None:
         allowed = not client.public_only or host == client.allow_host
@@ -275,7 +274,7 @@ def _session(client: Client, deadline: _Deadline) -> requests.Session:
     if client.public_only:
         session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
     session.auth = lambda request: request  # no passwords from ~/.netrc
-    session.headers["User-Agent"] = f"verite/{__version__} (arXiv 2304.14133)"
+    session.headers["User-Agent"] = "verite (research; arXiv 2304.14133)"
     session.headers["Accept-Encoding"] = "identity"
     session.headers["Connection"] = "close"
     session.mount("http://", adapter)

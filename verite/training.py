@@ -124,7 +124,7 @@ def cross_validate(
     ----------
     pairs, vectors
         A pair table with three-class labels, and ``(len(pairs), 2, m)`` from
-        :meth:`verite.datasets.Dataset.tokens`.
+        :meth:`verite.dataset.Dataset.tokens`.
     inputs, folds
         Any of :data:`verite.detector.INPUTS`; 3 folds or more.
     binary
@@ -191,7 +191,7 @@ def train_and_test(
         ones.
     tokens
         Gives the vectors of a table's rows, such as
-        :meth:`verite.datasets.Dataset.tokens`.
+        :meth:`verite.dataset.Dataset.tokens`.
     inputs, seeds, binary, grid
         As for :func:`cross_validate`.
 

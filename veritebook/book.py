@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from verite.blocks import content_key, core_count, worker_count
-from verite.datasets.home import home
+from verite.datasets import home
 from verite.errors import RunError, StoppedError, name_some
 from verite.files import sha256, write_json
 from verite.provenance import versions

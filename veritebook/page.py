@@ -35,7 +35,7 @@ from veritebook.tables import Table, compared
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
-    from verite.datasets import Dataset
+    from verite.dataset import Dataset
     from verite.evaluation import Interval
     from verite.lab import World
     from veritebook.course import Answer

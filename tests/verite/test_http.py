@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import ssl
 import subprocess
 import threading
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -20,6 +20,7 @@ import pytest
 from verite.http import Client, HttpError, Limits
 
 BODY = b"x" * 1000
+BOMB = gzip.compress(b"\0" * 50_000_000)
 
 
 class Server(ThreadingHTTPServer):
@@ -76,9 +77,7 @@ class Handler(BaseHTTPRequestHandler):
             case "large":
                 self.give(b"\0" * 200_000)
             case "bomb":
-                packed = zlib.compressobj(wbits=31)
-                body = packed.compress(b"\0" * 50_000_000) + packed.flush()
-                self.give(body, **{"Content-Encoding": "gzip"})
+                self.give(BOMB, **{"Content-Encoding": "gzip"})
             case "drop":
                 self.connection.close()
 
@@ -134,7 +133,7 @@ def test_reply(server: Server, path: str, status: int, requests: int) -> None:
     times = [when for when, _, _ in server.requests]
     assert path != "/busy" or times[1] - times[0] >= 1
     headers = server.requests[0][2]
-    assert headers["User-Agent"].startswith("verite/")
+    assert headers["User-Agent"].startswith("verite")
 
 
 @pytest.mark.parametrize(

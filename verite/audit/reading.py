@@ -12,7 +12,7 @@ import pandas as pd
 
 from verite.characters import normalise
 from verite.dataset import Dataset
-from verite.datasets.home import first_of
+from verite.datasets.reading import first_of
 from verite.embeddings import Embeddings, per_id, read_npy
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, sha256

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from verite.datasets.home import first_of
+from verite.datasets.reading import first_of
 from verite.errors import DataError, name_some
 from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE, merge_groups, validate
 

@@ -1,30 +1,32 @@
-"""COSMOS: an image and two captions, and whether one of them takes the image out of its
-context.
-"""
+"""COSMOS: an image, two captions, and whether one is out of context."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import PurePosixPath
 
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of
-from verite.errors import DataError
-from verite.files import read_text
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import (
+    Reader,
+    check_rows,
+    check_values,
+    choose,
+    first_of,
+    read_json,
+)
 from verite.pairs import MISINFORMATION, TRUE, merge_groups, validate
 
 __all__ = ["CARD", "load", "needs"]
 
 _FILE = "cosmos/test_data.json"
-_KEYS = {
-    "img_local_path": str,
-    "caption1": str,
-    "caption2": str,
-    "context_label": int,
-    "article_url": str,
+_LABELS = {0: TRUE, 1: MISINFORMATION}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "img_local_path": (str,),
+    "caption1": (str,),
+    "caption2": (str,),
+    "context_label": (int,),
+    "article_url": (str,),
 }
 
 CARD = Card(
@@ -45,8 +47,9 @@ CARD = Card(
     ),
     notes=(
         "Captions of misinformation come almost all from Snopes, true ones from news"
-        " sites: the source alone tells the classes apart."
+        " sites: the source alone separates the classes."
     ),
+    files=(DataFile(_FILE),),
 )
 
 
@@ -61,8 +64,8 @@ def load(caption: str = "caption1") -> Dataset:
 
     ``context_label`` 0 is ``true``, 1 (out of context) is ``misinformation``. A pair
     and a caption are named after the row, an image after its path. Pairs that share an
-    image, or a caption but for case and white space, are one group. ``article_url`` is
-    kept as a column: it tells the classes apart.
+    image, or a caption except for case and white space, are one group. The column
+    ``article_url`` is kept.
 
     Parameters
     ----------
@@ -73,22 +76,15 @@ def load(caption: str = "caption1") -> Dataset:
     Raises
     ------
     MissingDataError
-        The file is not there.
+        The file does not exist.
     DataError
-        A line is not a JSON object with what is needed.
+        A line is not a JSON object with the fields that are read.
     """
     needs(caption)
     reader = Reader(CARD)
     path = reader.path(_FILE)
-    # Not splitlines(): it would also split at separators that JSON strings may hold.
-    lines = read_text(path).split("\n")
-    table = pd.DataFrame(
-        [
-            _parse(line, path, number)
-            for number, line in enumerate(lines, start=1)
-            if line.strip()
-        ]
-    )
+    table = check_rows(path, read_json(path, lines=True), _KINDS)
+    check_values(path, table["context_label"], _LABELS)
     text = table[caption]
     image_id = table["img_local_path"].map(
         lambda name: str(PurePosixPath(name).with_suffix(""))
@@ -101,7 +97,7 @@ def load(caption: str = "caption1") -> Dataset:
             "text_id": first_of("text_" + number, text),
             "caption": text,
             "image_path": table["img_local_path"],
-            "label": table["context_label"].map({0: TRUE, 1: MISINFORMATION}),
+            "label": table["context_label"].map(_LABELS),
             "group": merge_groups(
                 "pair_" + number,
                 image_id,
@@ -118,31 +114,3 @@ def load(caption: str = "caption1") -> Dataset:
         CARD,
         files=reader.digests,
     )
-
-
-def _parse(line: str, path: Path, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path}, line {number}: expected one JSON object a line, found {error}."
-            " Use the publisher's own file."
-        ) from error
-    if not isinstance(row, dict):
-        raise DataError(
-            f"{path}, line {number}: expected a JSON object, found"
-            f" {type(row).__name__}. Use the publisher's own file."
-        )
-    for key, kind in _KEYS.items():
-        if type(row.get(key)) is not kind:
-            found = f"{row[key]!r}" if key in row else "nothing"
-            raise DataError(
-                f"{path}, line {number}: expected {key!r} as {kind.__name__}, found"
-                f" {found}. Use the publisher's own file."
-            )
-    if row["context_label"] not in (0, 1):
-        raise DataError(
-            f"{path}, line {number}: expected context_label 0 (true) or 1 (out of"
-            f" context), found {row['context_label']}."
-        )
-    return {key: row[key] for key in _KEYS}

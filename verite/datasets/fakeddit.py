@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of
-from verite.errors import DataError, name_some
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import Reader, check_values, choose, first_of
 from verite.pairs import MISINFORMATION, TRUE, merge_groups, validate
 from verite.tables import read_columns
 
@@ -44,9 +43,10 @@ CARD = Card(
     ),
     notes=(
         "Labels come from the subreddit. The publisher's splits share images: the"
-        " column `leaks` marks rows whose image, or whose edited original, also stands"
+        " column `leaks` marks rows whose image, or whose edited original, is also"
         " in another split."
     ),
+    files=tuple(DataFile(name) for name in _FILES.values()),
 )
 
 
@@ -57,21 +57,18 @@ def needs(caption: str = "clean_title") -> tuple[str, ...]:
 
 
 def load(caption: str = "clean_title") -> Dataset:
-    r"""Load the multimodal samples of Fakeddit with the publisher's splits (paper,
-    section 4.1).
+    """Load the multimodal samples with the publisher's splits (paper, section 4.1).
 
     ``2_way_label`` 1 is ``true``, 0 ``misinformation``. The columns ``6_way_label`` (0
-    is true), ``subreddit`` and ``domain`` are kept. Fields are quoted as the
-    publisher's software wrote them, so a title may run over two lines of the file. A
-    record that does not have the header's fields is skipped, and the numbers of its
-    lines stand in ``Dataset.skipped``.
+    is true), ``subreddit`` and ``domain`` are kept. Titles are quoted and may run over
+    two lines of the file. Malformed lines are skipped; ``Dataset.skipped`` holds their
+    numbers.
 
     A pair is named after its post; an image or a caption after the first post with that
-    URL or text, so that images which were posted again are one image. Rows that share
-    an image, or that edit the same original (``linked_submission_id``), are one group.
-    The publisher's splits tear such groups apart; a group is therefore named after its
-    split, and the column ``leaks`` is True for each row whose group stands in other
-    splits too. Drop those rows from training where the difference matters:
+    URL or text. Rows that share an image, or that edit the same original
+    (``linked_submission_id``), are one group. The publisher's splits tear such groups
+    apart: a group is therefore named after its split, and the column ``leaks`` is True
+    for rows whose group is in other splits too. To drop those from training:
     ``pairs[(pairs["split"] == "test") | ~pairs["leaks"]]``.
 
     Parameters
@@ -83,7 +80,7 @@ def load(caption: str = "clean_title") -> Dataset:
     Raises
     ------
     MissingDataError
-        A file is not there.
+        A file does not exist.
     DataError
         A column is missing, or a label is unknown.
     """
@@ -94,14 +91,8 @@ def load(caption: str = "clean_title") -> Dataset:
     for split, name in _FILES.items():
         path = reader.path(name)
         part, malformed = read_columns(path, _COLUMNS, delimiter="\t", skip=True)
-        for column, known in (("2_way_label", "01"), ("6_way_label", "012345")):
-            bad = part.index[~part[column].isin(list(known))]
-            if len(bad):
-                found = name_some(part.loc[bad, column].map(repr).unique())
-                raise DataError(
-                    f"{path}: expected {column} from {known[0]} to {known[-1]}, found"
-                    f" {found} (line {name_some(bad)}). Use the publisher's own file."
-                )
+        check_values(path, part["2_way_label"], "01")
+        check_values(path, part["6_way_label"], "012345")
         parts.append(part.assign(split=split))
         if malformed:
             skipped[name] = malformed

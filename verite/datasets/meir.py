@@ -1,6 +1,4 @@
-"""MEIR: Flickr photos with captions in which places, people or organisations were
-swapped.
-"""
+"""MEIR: Flickr photos with captions in which named entities were swapped."""
 
 from __future__ import annotations
 
@@ -10,14 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, first_of, read_json
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import Reader, first_of, read_json
 from verite.errors import DataError, name_some
 from verite.files import read_text
 from verite.pairs import MISCAPTIONED, TRUE, merge_groups, validate
 
 __all__ = ["CARD", "load", "needs"]
 
+_ADVICE = "Use the publisher's files, of one release."
 _REFERENCE = "meir/reference_dataset.json"
 _MANIPULATED = "meir/manipulated_dataset.json"
 _LOG = "meir/manipulation_log.json"
@@ -25,6 +24,10 @@ _LISTS = {
     split: f"meir/manipulated_{part}_id.txt"
     for split, part in (("train", "train"), ("validation", "dev"), ("test", "test"))
 }
+_URL = (
+    "https://raw.githubusercontent.com/Ekraam/MEIR"
+    "/ae470ec4bccb8843668b17a1b45799d5cead7ae7/dataset"
+)
 _TYPES = {"LOCATION": "GPE", "PERSON": "PERSON", "ORGANIZATION": "ORG"}
 
 CARD = Card(
@@ -48,6 +51,13 @@ CARD = Card(
         " log calls unmanipulated are true pairs here. Each cluster of photos of one"
         " place has reference packages beside those to be judged."
     ),
+    files=(
+        *(DataFile(path) for path in (_REFERENCE, _MANIPULATED, _LOG)),
+        *(
+            DataFile(path, f"{_URL}/{PurePosixPath(path).name}")
+            for path in _LISTS.values()
+        ),
+    ),
 )
 
 
@@ -69,9 +79,9 @@ def load(reference: bool = True) -> Dataset:
     publisher's kind. Reference packages are true and have no split: the publisher's
     detectors compare with them.
 
-    Packages of one cluster, or with one caption (but for case), are one group. A group
-    is named after its part, and ``leaks`` is True for each row whose group stands in
-    another part too; reference packages are a part.
+    Packages of one cluster, or with one caption (except for case), are one group. A
+    group is named after its part (a split, or the reference), and ``leaks`` is True for
+    rows whose group is in another part too.
 
     Parameters
     ----------
@@ -81,51 +91,40 @@ def load(reference: bool = True) -> Dataset:
     Raises
     ------
     MissingDataError
-        A file is not there.
+        A file does not exist.
     DataError
-        A file does not have the publisher's format, a photo stands twice, or a package
+        A file does not have the publisher's format, photos are duplicate, or a package
         has no split or no entry in the log.
     """
     files = needs(reference)
     reader = Reader(CARD)
     path = {name: reader.path(name) for name in files}
-    table = _packages(path[_MANIPULATED], read_json(path[_MANIPULATED]))
-    table = table.join(_log(path[_LOG], read_json(path[_LOG])), on=["cluster", "file"])
-    table["split"] = table["file"].map(
-        _splits({split: path[name] for split, name in _LISTS.items()}, table["file"])
-    )
-    for column, lacking, name in (
-        ("label", "entry", _LOG),
-        ("split", "line", "meir/manipulated_{train,dev,test}_id.txt"),
+    table = _packages(path[_MANIPULATED])
+    table = table.join(_log(path[_LOG]), on=["cluster", "file"])
+    splits = _splits({split: path[name] for split, name in _LISTS.items()})
+    table["split"] = table["file"].map(splits)
+    for column, missing in (
+        ("label", f"has no entry in {_LOG}"),
+        ("split", "is in none of manipulated_{train,dev,test}_id.txt"),
     ):
         bare = table.loc[table[column].isna(), "file"]
         if len(bare):
             raise DataError(
-                f"{path[_MANIPULATED]}: {name_some(bare)} has no {lacking} in {name}."
-                " Use files of one release."
+                f"{path[_MANIPULATED]}: {name_some(bare)} {missing}. {_ADVICE}"
             )
-    if reference:
-        kept = _packages(path[_REFERENCE], read_json(path[_REFERENCE]))
-        table = pd.concat(
-            [
-                kept.assign(
-                    label=TRUE,
-                    split="",
-                    method="",
-                    donor_id="",
-                    swapped="[]",
-                    manipulation="",
-                ),
-                table,
-            ],
-            ignore_index=True,
-        )
-    twice = table.loc[table["file"].duplicated(), "file"]
-    if len(twice):
+    if unknown := sorted(set(splits) - set(table["file"])):
         raise DataError(
-            f"meir: each photo must stand once, found {name_some(twice)} several times."
-            " Use the publisher's own files."
+            f"meir: {name_some(unknown)} of the lists of ids is no package of"
+            f" manipulated_dataset.json. {_ADVICE}"
         )
+    if reference:
+        true = _packages(path[_REFERENCE]).assign(
+            label=TRUE, split="", method="", donor_id="", swapped="[]", manipulation=""
+        )
+        table = pd.concat([true, table], ignore_index=True)
+    duplicates = table.loc[table["file"].duplicated(), "file"]
+    if len(duplicates):
+        raise DataError(f"meir: duplicate photos: {name_some(duplicates)}. {_ADVICE}")
     pair_id = table["file"].map(_stem)
     part = table["split"].where(table["split"] != "", "reference")
     group = pd.Series(merge_groups(table["cluster"], table["caption"].str.casefold()))
@@ -155,81 +154,40 @@ def load(reference: bool = True) -> Dataset:
     )
 
 
-def _entries(path: Path, read: Any, kind: type) -> list[tuple[str, str, Any]]:
-    """Cluster, file and entry of each package in ``{cluster: {file: entry}}``."""
-    if not isinstance(read, dict) or not all(
-        isinstance(files, dict) for files in read.values()
-    ):
-        raise DataError(
-            f"{path}: expected a JSON object of clusters, each an object of files. Use"
-            " the publisher's own file."
-        )
-    entries = [
-        (cluster, file, entry)
-        for cluster, files in read.items()
-        for file, entry in files.items()
-    ]
-    wrong = [(file, entry) for _, file, entry in entries if not isinstance(entry, kind)]
-    if wrong or not entries:
-        found = f"{wrong[0][1]!r} for {wrong[0][0]}" if wrong else "no package"
-        raise DataError(
-            f"{path}: expected a {kind.__name__} for each package, found {found}. Use"
-            " the publisher's own file."
-        )
-    return entries
-
-
-def _packages(path: Path, read: Any) -> pd.DataFrame:
+def _packages(path: Path) -> pd.DataFrame:
     rows = []
-    for cluster, file, package in _entries(path, read, list):
-        lines = package[0] if package else None
-        if not isinstance(lines, list) or not all(
-            isinstance(line, str) for line in lines
-        ):
+    for cluster, file, package in _entries(path):
+        lines = package[0] if isinstance(package, list) and package else None
+        if not isinstance(lines, list) or {*map(type, lines)} - {str}:
             raise DataError(
                 f"{path}, {file}: expected a list of texts first, the caption, found"
-                f" {lines!r}. Use the publisher's own file."
+                f" {lines!r}. {_ADVICE}"
             )
         rows.append((cluster, file, " ".join(lines)))
     return pd.DataFrame(rows, columns=["cluster", "file", "caption"], dtype="str")
 
 
-def _log(path: Path, read: Any) -> pd.DataFrame:
-    rows = {}
-    for cluster, file, entry in _entries(path, read, dict):
-        if type(entry.get("manipulated")) is not bool:
-            found = entry.get("manipulated")
-            raise DataError(
-                f"{path}, {file}: expected 'manipulated' as true or false, found"
-                f" {found!r}. Use the publisher's own file."
-            )
-        if not entry["manipulated"]:
-            rows[cluster, file] = (TRUE, "", "", "[]", "")
-            continue
-        source, kind, mapping = (
-            entry.get(f"manipulation_{name}")
-            for name in ("source_file", "type", "mapping")
-        )
-        swaps = (
-            [
-                swap
-                for swap in mapping
-                if isinstance(swap, list) and [*map(type, swap)] == [str, str]
+def _log(path: Path) -> pd.DataFrame:
+    rows: dict[tuple[str, str], tuple[str, ...]] = {}
+    for cluster, file, entry in _entries(path):
+        try:
+            if entry["manipulated"] is False:
+                rows[cluster, file] = (TRUE, "", "", "[]", "")
+                continue
+            kind = entry["manipulation_type"]
+            swaps = [
+                [old, new, _TYPES.get(kind, kind)]
+                for old, new in entry["manipulation_mapping"]
             ]
-            if isinstance(mapping, list)
-            else []
-        )
-        if not isinstance(source, str) or not isinstance(kind, str) or swaps != mapping:
+            donor = _stem(entry["manipulation_source_file"])
+        except (KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"{path}, {file}: expected manipulation_source_file and"
-                " manipulation_type as text and manipulation_mapping as a list of"
-                f" [old, new], found {source!r}, {kind!r} and {mapping!r}. Use the"
-                " publisher's own file."
-            )
-        swapped = json.dumps(
-            [[*swap, _TYPES.get(kind, kind)] for swap in swaps], ensure_ascii=False
-        )
-        rows[cluster, file] = (MISCAPTIONED, "MEIR", _stem(source), swapped, kind)
+                f"{path}, {file}: expected manipulated (true or false),"
+                " manipulation_source_file, manipulation_type and"
+                f" manipulation_mapping ([old, new]), found {entry!r}. {_ADVICE}"
+            ) from error
+        swapped = json.dumps(swaps, ensure_ascii=False)
+        rows[cluster, file] = (MISCAPTIONED, "MEIR", donor, swapped, kind)
     index = pd.MultiIndex.from_tuples(list(rows), names=["cluster", "file"])
     return pd.DataFrame(
         list(rows.values()),
@@ -238,25 +196,36 @@ def _log(path: Path, read: Any) -> pd.DataFrame:
     )
 
 
-def _splits(paths: dict[str, Path], files: pd.Series) -> dict[str, str]:
+def _entries(path: Path) -> list[tuple[str, str, Any]]:
+    """Cluster, file and entry of each package in ``{cluster: {file: entry}}``."""
+    content = read_json(path)
+    if (
+        not isinstance(content, dict)
+        or not content
+        or not all(isinstance(files, dict) for files in content.values())
+    ):
+        raise DataError(
+            f"{path}: expected clusters, each an object of files. {_ADVICE}"
+        )
+    return [
+        (cluster, file, entry)
+        for cluster, files in content.items()
+        for file, entry in files.items()
+    ]
+
+
+def _splits(paths: dict[str, Path]) -> dict[str, str]:
     """Split of each file that the lists name."""
-    known = set(files)
     splits: dict[str, str] = {}
     for split, path in paths.items():
-        for number, line in enumerate(read_text(path).splitlines(), start=1):
-            if not (file := line.strip()):
-                continue
-            if file in splits or file not in known:
-                fault = (
-                    f"stands in {splits[file]} already"
-                    if file in splits
-                    else "is no package of manipulated_dataset.json"
-                )
+        for line in read_text(path).splitlines():
+            file = line.strip()
+            if file in splits:
                 raise DataError(
-                    f"{path}, line {number}: {file!r} {fault}. Use files of one"
-                    " release."
+                    f"{path}: {file!r} is already in {splits[file]}. {_ADVICE}"
                 )
-            splits[file] = split
+            if file:
+                splits[file] = split
     return splits
 
 

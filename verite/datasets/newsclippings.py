@@ -1,6 +1,4 @@
-"""NewsCLIPpings: captions of VisualNews beside an image of another story that fits
-them.
-"""
+"""NewsCLIPpings: captions of VisualNews with a fitting image of another story."""
 
 from __future__ import annotations
 
@@ -11,18 +9,22 @@ from typing import Any
 
 import pandas as pd
 
-from verite.dataset import Card, Dataset
+from verite.dataset import Card, DataFile, Dataset
 from verite.datasets import visualnews
-from verite.datasets.home import Reader, choose, first_of, read_json
-from verite.datasets.registry import NEWSCLIPPINGS
+from verite.datasets.reading import Reader, check_rows, choose, first_of, read_json
 from verite.errors import DataError, name_some
 from verite.pairs import OUT_OF_CONTEXT, TRUE, merge_groups, validate
 
-__all__ = ["CARD", "TYPES", "load", "needs"]
+__all__ = ["CARD", "SUBSETS", "TYPES", "load", "needs"]
 
-_CAPTIONS = "newsclippings/context_newsclippings_test.json"
-_SPLITS = {"train": "train", "val": "validation", "test": "test"}
-_EXTRA = ("topic", "source", "method", "donor_id", "similarity")
+SUBSETS = (
+    "merged_balanced",
+    "semantics_clip_text_text",
+    "semantics_clip_text_image",
+    "person_sbert_text_text",
+    "scene_resnet_place",
+)
+"""The publisher's subsets, by what images were found with."""
 
 TYPES = {
     "people": "PERSON",
@@ -31,16 +33,29 @@ TYPES = {
     "event": "EVENT",
     "things": "PRODUCT",
 }
-"""OntoNotes type of what each field of the caption file names.
+"""OntoNotes type for each field of the caption file.
 
 It is coarse: people are also groups, things also works or buildings.
 """
 
-_NONE = "not enough information"
+_CAPTIONS = "newsclippings/context_newsclippings_test.json"
+_SPLITS = {"train": "train", "val": "validation", "test": "test"}
+_EXTRA = ("topic", "source", "method", "donor_id", "similarity")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "id": (int,),
+    "image_id": (int,),
+    "falsified": (bool,),
+    "similarity_score": (float, int, type(None)),
+}
 _REMARK = re.compile(r"\([^)]*\)")
 _APOSTROPHE = re.compile("['’]")
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
+
+
+def _paths(subset: str) -> tuple[str, ...]:
+    return tuple(f"newsclippings/data/{subset}/{part}.json" for part in _SPLITS)
+
 
 CARD = Card(
     name="newsclippings",
@@ -61,7 +76,12 @@ CARD = Card(
     notes=(
         "The paper's NC-t2t is subset='semantics_clip_text_text'. Publishers' splits"
         " are kept; the column `leaks` marks rows whose image or caption, or another of"
-        " its story, also stands in another split."
+        " its story, is also in another split."
+    ),
+    files=(
+        *visualnews.CARD.files,
+        *(DataFile(path) for subset in SUBSETS for path in _paths(subset)),
+        DataFile(_CAPTIONS),
     ),
 )
 
@@ -72,50 +92,44 @@ def needs(subset: str = "semantics_clip_text_text") -> tuple[str, ...]:
     >>> needs("captions")
     ('newsclippings/context_newsclippings_test.json',)
     """
-    choose("subset", subset, (*NEWSCLIPPINGS, "captions"))
+    choose("subset", subset, (*SUBSETS, "captions"))
     if subset == "captions":
         return (_CAPTIONS,)
-    return (
-        visualnews.FILE,
-        *(f"newsclippings/data/{subset}/{part}.json" for part in _SPLITS),
-    )
+    return (visualnews.FILE, *_paths(subset))
 
 
 def load(subset: str = "semantics_clip_text_text") -> Dataset:
-    """Load a subset of NewsCLIPpings (paper, section 4.1), or its test captions with
-    their entities.
+    """Load a subset (paper, section 4.1), or the test captions with their entities.
 
-    Of a subset, truthful pairs and ids of images and captions are VisualNews's. An
+    Of a subset, true pairs and ids of images and captions are VisualNews's. An
     out-of-context pair is named after its caption and its image; ``donor_id`` is the
-    image's own pair, ``method`` the subset it comes from and ``similarity`` the score
-    that it was found by. A pair that is annotated twice counts once.
+    image's own pair, ``method`` the subset, and ``similarity`` the score by which the
+    image was found. Duplicate annotations count once.
 
-    ``"captions"`` reads a file with the test pairs of ``merged_balanced`` by twos. Each
-    row holds an image and *its own* caption, so both rows are truthful; the first row's
-    caption and the second row's image are the out-of-context pair. A pair is named
-    after the first row that holds it. The column ``entities`` lists [name, type] as
-    :mod:`verite.synthesis.entities` reads it, by :data:`TYPES`: what begins with a
-    capital (dates: anything) and stands in the caption, without the remarks in brackets
-    and, like the captions, without punctuation; of what does not stand there as a
-    whole, the parts between commas that do. Its ``topic`` is ``"news"`` throughout: the
-    file has none.
+    ``"captions"`` reads a file with the test pairs of ``merged_balanced``, two rows
+    each. A row holds an image and *its own* caption, so both rows are true; the first
+    row's caption with the second row's image is the out-of-context pair. A pair is
+    named after the first row that holds it. The column ``entities`` lists [name, type]
+    as :mod:`verite.synthesis.entities` reads it, with the types of :data:`TYPES`: names
+    with a capital (dates: any) that are in the caption, without remarks in brackets and
+    without punctuation, as the captions are; of a list that is not in the caption as a
+    whole, the parts between commas that are. ``topic`` is ``"news"`` throughout.
 
-    Pairs are one group that share a caption, an image or a story, directly or through
-    others. Such chains are short among the test captions (at most nine pairs); in a
-    large subset they may be long.
+    Pairs that share a caption, an image or a story, directly or through others, are one
+    group. Such chains are short among the test captions (at most nine pairs), and may
+    be long in a large subset.
 
     Parameters
     ----------
     subset
-        One of :data:`verite.datasets.registry.NEWSCLIPPINGS`, or ``"captions"``.
+        One of :data:`SUBSETS`, or ``"captions"``.
 
     Raises
     ------
     MissingDataError
-        A file is not there.
+        A file does not exist.
     DataError
-        A file does not hold what it must hold, or names an id that VisualNews does not
-        have.
+        The content of a file is not as expected, or an id is not in VisualNews.
     ParameterError
         There is no such subset.
     """
@@ -143,29 +157,22 @@ def _from_annotations(subset: str, news_path: Path, *paths: Path) -> pd.DataFram
         ["id", "image_id", "split"], ignore_index=True
     )
     news = visualnews.read_rows(news_path)
-    news = news[news["id"].isin({*table["id"], *table["image_id"]})]
-    absent = sorted({*table["id"], *table["image_id"]} - {*news["id"]})
-    if absent:
+    ids = {*table["id"], *table["image_id"]}
+    if missing := sorted(ids - {*news["id"]}):
         raise DataError(
-            f"{news_path}: no id {name_some(absent)}, which the annotations of {subset}"
-            " name. Use the VisualNews that they are for."
+            f"{news_path}: no id {name_some(missing)}, which are annotated in {subset}."
+            " Use the VisualNews that the annotations are for."
         )
+    news = news[news["id"].isin(ids)]
     news = news.assign(
         story=visualnews.story(news), text_id=first_of(news["id"], news["caption"])
     ).set_index("id")
     news["image_id"] = first_of(news.index.to_series(), news["image_path"])
-    text, image = (
-        news.loc[table["id"]].reset_index(),
-        news.loc[table["image_id"]].reset_index(),
-    )
+    text, image = (news.loc[table[key]].reset_index() for key in ("id", "image_id"))
+    # A story is in several splits if one of its captions or images is.
     stories = pd.concat([text["story"], image["story"]], ignore_index=True)
-    leaks = (
-        pd.concat([table["split"]] * 2, ignore_index=True)
-        .groupby(stories)
-        .transform("nunique")
-        .to_numpy()
-        > 1
-    )
+    splits = pd.concat([table["split"]] * 2, ignore_index=True)
+    leaks = splits.groupby(stories).transform("nunique").to_numpy() > 1
     false = table["falsified"]
     return pd.DataFrame(
         {
@@ -176,7 +183,7 @@ def _from_annotations(subset: str, news_path: Path, *paths: Path) -> pd.DataFram
             "image_path": image["image_path"],
             "label": false.map({True: OUT_OF_CONTEXT, False: TRUE}),
             "group": merge_groups(
-                *(table["split"] + ":" + one["story"] for one in (text, image))
+                *(table["split"] + ":" + part["story"] for part in (text, image))
             ),
             "split": table["split"],
             "dataset": "newsclippings",
@@ -191,193 +198,138 @@ def _from_annotations(subset: str, news_path: Path, *paths: Path) -> pd.DataFram
 
 
 def _read_annotations(path: Path, subset: str) -> pd.DataFrame:
-    """Read one split: text ``id`` and ``image_id``, ``falsified``, ``similarity`` and
-    ``method``.
-    """
-    read = read_json(path)
-    rows = read.get("annotations") if isinstance(read, dict) else None
-    if (
-        not isinstance(rows, list)
-        or not rows
-        or not all(isinstance(row, dict) for row in rows)
-    ):
-        raise DataError(
-            f"{path}: expected an object with a list of 'annotations'. Use the"
-            " publisher's own file."
-        )
-    for name, known in (
-        ("id", [int]),
-        ("image_id", [int]),
-        ("falsified", [bool]),
-        ("similarity_score", [float, int, type(None)]),
-    ):
-        wrong = next(
-            (at for at, row in enumerate(rows) if type(row.get(name)) not in known),
-            None,
-        )
-        if wrong is not None:
-            raise DataError(
-                f"{path}, annotation {wrong} (id {rows[wrong].get('id')}): expected"
-                f" {name!r} as {known[0].__name__}, found {rows[wrong].get(name)!r}."
-                " Use the publisher's own file."
-            )
-    table = pd.DataFrame(
-        {name: [row[name] for row in rows] for name in ("id", "image_id", "falsified")}
-    )
+    """Text ``id`` and ``image_id``, ``falsified``, ``similarity``, ``method``."""
+    content = read_json(path)
+    content = content if isinstance(content, dict) else {}
+    rows: Any = content.get("annotations")
+    table = check_rows(path, rows, _KINDS)
     odd = table.index[table["falsified"] == (table["id"] == table["image_id"])]
     if len(odd):
         raise DataError(
             f"{path}: a pair is falsified exactly if its image is another's; not so in"
-            f" annotation {name_some(odd)}. Use the publisher's own file."
+            f" row {name_some(odd)}. Use the publisher's own file."
         )
-    return table.assign(
-        id=table["id"].astype("str"),
-        image_id=table["image_id"].astype("str"),
-        similarity=pd.Series(
-            [row.get("similarity_score") for row in rows], dtype=float
-        ),
-        method=_methods(path, read.get("source_datasets"), rows) or subset,
+    methods: Any = subset
+    if (subsets := content.get("source_datasets")) is not None:  # a merged subset
+        try:
+            methods = [str(subsets[row["source_dataset"]]) for row in rows]
+        except (KeyError, IndexError, TypeError) as error:
+            raise DataError(
+                f"{path}: expected 'source_dataset' of each row to be a place in"
+                f" 'source_datasets', found {type(error).__name__}: {error}."
+            ) from error
+    return pd.DataFrame(
+        {
+            "id": table["id"].astype("str"),
+            "image_id": table["image_id"].astype("str"),
+            "falsified": table["falsified"],
+            "similarity": table["similarity_score"].astype(float),
+            "method": methods,
+        }
     )
-
-
-def _methods(path: Path, names: Any, rows: list[dict[str, Any]]) -> list[str]:
-    """Subsets that the pairs of a merged subset are from.
-
-    Empty where the file does not tell.
-    """
-    if names is None:
-        return []
-    try:
-        return [str(names[row["source_dataset"]]) for row in rows]
-    except (KeyError, IndexError, TypeError) as error:
-        raise DataError(
-            f"{path}: expected 'source_datasets' as a list of names and"
-            f" 'source_dataset' of each annotation as a place in it; found {names!r}"
-            f" ({type(error).__name__}: {error}). Use the publisher's own file."
-        ) from error
 
 
 def _from_captions(path: Path) -> pd.DataFrame:
-    read = read_json(path)
-    if not isinstance(read, list) or not read or len(read) % 2:
-        raise DataError(
-            f"{path}: expected a JSON list with an even number of rows, two for each"
-            " test pair. Fetch the file again."
-        )
-    table = pd.DataFrame(
-        [_checked(row, f"{path}, row {at}") for at, row in enumerate(read)]
+    rows = read_json(path)
+    table = check_rows(path, rows, {"true_caption": (str,), "image_path": (str,)})
+    if len(table) % 2:
+        raise DataError(f"{path}: expected an even number of rows, two per test pair.")
+    captions = table["true_caption"]
+    paths = table["image_path"].map(
+        lambda name: name.rpartition("origin/")[2].removeprefix("./")
     )
-    first, second = (
-        table[["caption", "image_path"]].iloc[at::2].reset_index(drop=True)
-        for at in (0, 1)
-    )
-    same = first.index[(first == second).any(axis=1)] * 2
-    if len(same):
+    same = [
+        row
+        for row in range(0, len(table), 2)
+        if captions[row] == captions[row + 1] or paths[row] == paths[row + 1]
+    ]
+    if same:
         raise DataError(
-            f"{path}: expected the row behind a pristine pair to hold another image"
-            f" with its own caption; row {name_some(same)} and the next share one."
-            " Fetch the file again."
+            f"{path}: expected two rows with different images and captions per pair;"
+            f" row {name_some(same)} and the next share one. Fetch the file again."
         )
     number = table.index.astype("str").to_series(index=table.index)
-    pair = first_of(number, table["image_path"] + "\n" + table["caption"])
+    pair = first_of(number, paths + "\n" + captions)
     true = pd.DataFrame(
         {
             "pair_id": "newsclippings_" + pair,
-            "image_id": table["image_path"].str.removesuffix(".jpg"),
-            "text_id": first_of("text_" + number, table["caption"]),
-            "caption": table["caption"],
-            "image_path": table["image_path"],
+            "image_id": paths.str.removesuffix(".jpg"),
+            "text_id": first_of("text_" + number, captions),
+            "caption": captions,
+            "image_path": paths,
             "label": TRUE,
             "group": merge_groups(
                 "pair_" + number,
-                table["image_path"],
-                table["caption"],
+                paths,
+                captions,
                 table.index.to_series().floordiv(2).astype("str"),
             ),
             "split": "test",
             "dataset": "newsclippings",
             "topic": "news",
-            "source": table["image_path"].str.partition("/")[0],
+            "source": paths.str.partition("/")[0],
             "method": "",
             "donor_id": "",
             "similarity": float("nan"),
-            "entities": table["entities"],
+            "entities": [
+                _entities(row, f"{path}, row {at}") for at, row in enumerate(rows)
+            ],
         }
     )
     caption, image = true.iloc[::2], true.iloc[1::2].set_axis(true.index[::2])
-    taken = {name: image[name] for name in ("image_id", "image_path")}
-    pair_id = caption["pair_id"] + ":" + pair.iloc[1::2].set_axis(caption.index)
     false = caption.assign(
-        pair_id=pair_id,
+        pair_id=caption["pair_id"] + ":" + pair.iloc[1::2].set_axis(caption.index),
         label=OUT_OF_CONTEXT,
         method="merged_balanced",
         donor_id=image["pair_id"],
-        **taken,
+        image_id=image["image_id"],
+        image_path=image["image_path"],
     )
     return pd.concat([true.drop_duplicates("pair_id"), false]).sort_index(kind="stable")
 
 
-def _checked(row: Any, where: str) -> dict[str, str]:
-    if not isinstance(row, dict):
-        raise DataError(
-            f"{where}: expected a JSON object, found {type(row).__name__}. Fetch the"
-            " file again."
-        )
-    for name in ("true_caption", "image_path"):
-        if not isinstance(row.get(name), str) or not row[name].strip():
-            raise DataError(
-                f"{where}: expected {name!r} as text, found {row.get(name)!r}. Fetch"
-                " the file again."
-            )
-    caption = row["true_caption"]
-    named: list[list[str]] = []
+def _entities(row: dict[str, Any], where: str) -> str:
+    """Named entities of a caption, as a JSON list of [name, type]."""
+    entities: list[list[str]] = []
     for field, kind in TYPES.items():
         cell = row.get(field) or []  # a few rows have none of the fields
         listed = [cell] if isinstance(cell, str) else cell
-        if not isinstance(listed, list) or not all(
-            isinstance(name, str) for name in listed
-        ):
+        if not isinstance(listed, list) or {*map(type, listed)} - {str}:
             raise DataError(
                 f"{where}: expected {field!r} as text or a list of texts, found"
                 f" {cell!r}. Fetch the file again."
             )
-        standing = [
+        names = [
             name
-            for one in listed
-            if _NONE not in one.lower()
-            for name in _standing(one, caption)
+            for text in listed
+            if "not enough information" not in text.lower()
+            for name in _in_caption(text, row["true_caption"])
         ]
-        named += [
+        entities += [
             [name, kind]
-            for name in dict.fromkeys(standing)
+            for name in dict.fromkeys(names)
             if kind == "DATE" or _is_name(name)
         ]
-    image = row["image_path"].rpartition("origin/")[2].removeprefix("./")
-    return {
-        "caption": caption,
-        "image_path": image,
-        "entities": json.dumps(named, ensure_ascii=False),
-    }
+    return json.dumps(entities, ensure_ascii=False)
 
 
-def _standing(name: str, caption: str) -> list[str]:
-    """Write a name as the caption does and give it if it stands there, else those of
-    its parts between commas that do.
-    """
+def _in_caption(name: str, caption: str) -> list[str]:
+    """The name as the caption writes it, or those parts of it that the caption has."""
     bare = _REMARK.sub(" ", name)
     forms = [
         " ".join(_PUNCTUATION.sub("", _APOSTROPHE.sub(" ", part)).split())
         for part in (bare, *bare.split(","))
     ]
-    there = [
+    present = [
         form
         for form in forms
         if form
         and any(
-            f" {one} " in f" {caption} " for one in (form, form[0].upper() + form[1:])
+            f" {spelling} " in f" {caption} "
+            for spelling in (form, form[0].upper() + form[1:])
         )
     ]
-    return there[:1] if there[:1] == forms[:1] else there
+    return present[:1] if present[:1] == forms[:1] else present
 
 
 def _is_name(words: str) -> bool:

@@ -1,6 +1,4 @@
-"""VERITE: real pairs in three classes, each true image and each true caption standing
-twice.
-"""
+"""VERITE: real pairs in three classes, with each true image and caption twice."""
 
 from __future__ import annotations
 
@@ -9,8 +7,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import Reader, choose, first_of
 from verite.embeddings import Embeddings, per_id, read_npy
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import merge_groups, validate
@@ -21,8 +19,24 @@ __all__ = ["CARD", "ENCODERS", "load", "needs", "read_articles"]
 ENCODERS = ("ViT-L-14", "ViT-B-32")
 """Encoders whose vectors the authors released."""
 
+_GITHUB = "https://raw.githubusercontent.com/stevejpapad"
+_URLS = {
+    "VERITE": f"{_GITHUB}/image-text-verification"
+    "/fee01f0d2e4d2a4fb918a0ab0e1dd2c48ed7067e/VERITE",
+    "FIGMENTS": f"{_GITHUB}/image-text-verification"
+    "/0a8087c69dec6437eaa574c27d2da93c7687861d/FIGMENTS",
+    "ViTB32": f"{_GITHUB}/relevant-evidence-detection"
+    "/493ed7eab9d42ffeebb5bda7f7101fe8c58f9dea/data/VERITE",
+}
 _TABLES = {"release": "verite/VERITE.csv", "paper": "figments/FIGMENTS.csv"}
 _ARTICLES = "verite/VERITE_articles.csv"
+
+
+def _file(name: str, size: int, sha256: str) -> DataFile:
+    release = name.partition(".")[0].partition("_")[0]
+    url = _URLS["ViTB32" if "ViTB32" in name else release]
+    return DataFile(f"{release.lower()}/{name}", f"{url}/{name}", sha256, size)
+
 
 CARD = Card(
     name="verite",
@@ -41,6 +55,53 @@ CARD = Card(
         " caption more than version='paper', the first release, which has the counts"
         " that the paper prints."
     ),
+    files=(
+        _file(
+            "VERITE.csv",
+            162_347,
+            "7f5661860f2e34624c1721710ed37fac5e1e78a4307400530dd587cb0d15a040",
+        ),
+        _file(
+            "VERITE_articles.csv",
+            184_717,
+            "add4059c43dd796d512d9489358923263110a5e9430f1ea930dee0dfa5bc2197",
+        ),
+        _file(
+            "VERITE_clip_image_embeddings_ViTL14.npy",
+            3_075_200,
+            "db01def1697a8e5cf87a8a906149ed4dfcedda96341ef4f35c146a8955c587f3",
+        ),
+        _file(
+            "VERITE_clip_text_embeddings_ViTL14.npy",
+            3_075_200,
+            "1dc8af9ef62edee3346eb5cdd3bfbb027bf2ee0212bb1df73654caef3773b06d",
+        ),
+        _file(
+            "VERITE_clip_image_embeddings_ViTB32.npy",
+            2_050_176,
+            "8afb3db9161c97bc2fd1fe35424f3ca803276f68bb989968038a48c35e4ea0a2",
+        ),
+        _file(
+            "VERITE_clip_text_embeddings_ViTB32.npy",
+            2_050_176,
+            "f283fea9804a1a8e45908b47f75196b3021a0be58361b62e64c220259a968fb1",
+        ),
+        _file(
+            "FIGMENTS.csv",
+            162_036,
+            "da2903ce9a8ad33b036ac745c6f49d8be604b5a8c6dd6a974b4402812c8bf7cf",
+        ),
+        _file(
+            "FIGMENTS_clip_image_embeddings_ViTL14.npy",
+            1_536_128,
+            "2631728e90beed435fe5a93d834554d6c747ca587d5570af3410f2b12c72ee33",
+        ),
+        _file(
+            "FIGMENTS_clip_text_embeddings_ViTL14.npy",
+            1_536_128,
+            "c03aaee220e0baaf3ea6ccf4fefaa9fffd0f6497de72ffb3fe54285feafe390e",
+        ),
+    ),
 )
 
 
@@ -56,9 +117,8 @@ def needs(
     choose("encoder", encoder, ENCODERS)
     if version == "paper" and encoder != "ViT-L-14":
         raise ParameterError(
-            "encoder: version='paper' was released with ViT-L-14 only, found"
-            f" {encoder!r}. Use encoder='ViT-L-14', or version='release' which has"
-            " both."
+            "version='paper' was released with ViT-L-14 only, found encoder"
+            f" {encoder!r}. version='release' has both."
         )
     stem = _TABLES[version].removesuffix(".csv")
     kinds = ("image", "text") if embeddings else ()
@@ -74,15 +134,13 @@ def load(
 ) -> Dataset:
     """Load VERITE (paper, section 3).
 
-    Row i of the table and row i of the arrays belong together. That is checked, not
-    assumed: lengths must agree, and an image or a caption that stands in several rows
-    must have one vector there.
+    Row i of the table belongs to row i of the arrays. This is checked: lengths must
+    agree, and an image or a caption of several rows must have one vector.
 
     A pair is named after the release's own row number; an image after its file; a
-    caption after the first row that holds it. The group is the article, and articles
-    that share a caption, an image or a source page are one group. Pages are looked up
-    in the release's table of articles for both versions, so that the groups do not
-    depend on which files happen to be there.
+    caption after the first row that holds it. The group is the article; articles that
+    share a caption, an image or a source page are one group. Pages are looked up in
+    the release's table of articles for both versions.
 
     Parameters
     ----------
@@ -98,12 +156,11 @@ def load(
     Raises
     ------
     MissingDataError
-        A file is not there.
+        A file does not exist.
     DataError
-        A file does not hold what it must hold, or table and arrays do not belong
-        together.
+        The content of a file is not as expected, or table and arrays do not match.
     ParameterError
-        An option has a value that does not exist.
+        An option has an unknown value.
     """
     table_name, _, *arrays = needs(version, encoder, embeddings)
     reader = Reader(CARD)
@@ -114,10 +171,10 @@ def load(
     moved = row != pd.Series(range(len(table)), index=table.index).astype(str)
     if moved.any():
         raise DataError(
-            f"{path}: expected the release's own row numbers, 0 to {len(table) - 1:,}"
-            f" in order, in the unnamed first column; found {name_some(row[moved])}"
-            f" (line {name_some(table.index[moved])}). A table that was sorted or"
-            " filtered does not belong to these arrays any more: fetch it again."
+            f"{path}: expected the row numbers 0 to {len(table) - 1:,} in order in the"
+            f" unnamed first column, found {name_some(row[moved])} (line"
+            f" {name_some(table.index[moved])}). A table that was sorted or filtered"
+            " does not match the arrays: fetch it again."
         )
     image_id = table["image_path"].map(lambda name: PurePosixPath(name).stem)
     vectors: list[Embeddings | None] = [None, None]
@@ -155,7 +212,7 @@ def load(
 
 
 def read_articles() -> pd.DataFrame:
-    """Read what the released table of articles says, without its links and texts.
+    """Read publisher and out-of-context status of each article.
 
     Returns
     -------

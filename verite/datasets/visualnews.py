@@ -1,17 +1,13 @@
-"""VisualNews: images and captions of four news sites, the truthful pairs that
-misleading ones are made from.
-"""
+"""VisualNews: true pairs of four news sites, from which misleading ones are made."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, first_of, read_json
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import Reader, check_rows, first_of, read_json
 from verite.errors import DataError, name_some
 from verite.pairs import TRUE, merge_groups, validate
 
@@ -20,13 +16,13 @@ __all__ = ["CARD", "FILE", "load", "needs", "read_rows", "story"]
 FILE = "visualnews/origin/data.json"
 """The publisher's table; image paths are relative to its folder."""
 
-_KINDS = {
-    "id": int,
-    "caption": str,
-    "topic": str,
-    "source": str,
-    "image_path": str,
-    "article_path": str,
+_KINDS: dict[str, tuple[type, ...]] = {
+    "id": (int,),
+    "caption": (str,),
+    "topic": (str,),
+    "source": (str,),
+    "image_path": (str,),
+    "article_path": (str,),
 }
 
 CARD = Card(
@@ -48,9 +44,10 @@ CARD = Card(
         "1,259,732 pairs according to the paper. The publisher gives no splits, and the"
         " paper's, four fifths of the pairs for training, were not released: use"
         " grouped_split(). Captions come without punctuation. Which captions belong to"
-        " one article cannot be told from data.json, where each has an article file of"
+        " one article cannot be seen in data.json, where each has an article file of"
         " its own."
     ),
+    files=(DataFile(FILE),),
 )
 
 
@@ -64,15 +61,15 @@ def load() -> Dataset:
 
     ``topic`` and ``source`` (the news site) are kept as columns. A pair has the
     publisher's id; an image or a caption has that of the first pair with its path or
-    text. Pairs that share an article file, an image or a caption (but for case) are one
-    group. ``image_path`` is relative to ``visualnews/origin``.
+    text. Pairs that share an article file, an image or a caption (except for case) are
+    one group. ``image_path`` is relative to ``visualnews/origin``.
 
     Raises
     ------
     MissingDataError
-        The file is not there.
+        The file does not exist.
     DataError
-        The file is no list of pairs with what is needed, or an id stands twice.
+        The file is no list of pairs, or ids are duplicate.
     """
     reader = Reader(CARD)
     path = reader.path(FILE)
@@ -112,56 +109,13 @@ def read_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     DataError
-        The file is no JSON list of objects that hold these with the right types, or an
-        id stands twice.
+        The file is no JSON list of objects with these fields, or ids are duplicate.
     """
-    columns: dict[str, list[Any]] = {name: [] for name in _KINDS}
-    appends = [(name, column.append) for name, column in columns.items()]
-
-    def keep(row: dict[str, Any]) -> bool:
-        for name, append in appends:
-            append(row.get(name))
-        return True
-
-    # A million objects are never there at once: each is taken apart as soon as it is
-    # read.
-    read = read_json(path, keep)
-    flat = (
-        isinstance(read, list)
-        and len(read) == len(columns["id"])
-        and all(entry is True for entry in read)
-    )
-    if not flat or not read:
+    table = check_rows(path, read_json(path), _KINDS)
+    duplicates = table.loc[table["id"].duplicated(), "id"].unique()
+    if len(duplicates):
         raise DataError(
-            f"{path}: expected a JSON list of flat objects, one a pair. Use the"
-            " publisher's own data.json."
-        )
-    for name, kind in _KINDS.items():
-        if set(map(type, columns[name])) != {kind}:
-            row = next(
-                at for at, value in enumerate(columns[name]) if type(value) is not kind
-            )
-            raise DataError(
-                f"{path}, row {row} (id {columns['id'][row]}): expected {name!r} as"
-                f" {kind.__name__}, found {columns[name][row]!r}. Use the publisher's"
-                " own data.json."
-            )
-    for name in ("topic", "source"):
-        columns[name] = [sys.intern(value) for value in columns[name]]
-    table = pd.DataFrame(
-        {
-            name: pd.Series(column, dtype=None if name == "id" else "str")
-            for name, column in columns.items()
-        }
-    )
-    twice = table["id"].duplicated(keep=False)
-    if twice.any():
-        shown = name_some(
-            f"id {id_} in row {row}"
-            for row, id_ in table.loc[twice, "id"].sort_values(kind="stable").items()
-        )
-        raise DataError(
-            f"{path}: each id must stand once, found {shown}. Use the publisher's own"
+            f"{path}: duplicate ids: {name_some(duplicates)}. Use the publisher's own"
             " data.json."
         )
     paths = {
@@ -172,13 +126,9 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 
 def story(rows: pd.DataFrame) -> pd.Series:
-    """Name each of :func:`read_rows`' rows after the first that it is bound to.
-
-    By article file, image or caption.
-    """
+    """Name each row after the first that shares its article file, image or caption."""
     keys = [rows["article_path"], rows["image_path"], rows["caption"].str.casefold()]
-    # Few rows share anything. The others are groups by themselves, and need not be
-    # looked at one by one.
+    # Few of a million rows share anything; the others are groups by themselves.
     shares = pd.concat([key.duplicated(keep=False) for key in keys], axis=1).any(axis=1)
     group = rows["id"].copy()
     if shares.any():

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from verite.dataset import Card, Dataset
-from verite.datasets.home import Reader, choose, first_of
+from verite.dataset import Card, DataFile, Dataset
+from verite.datasets.reading import Reader, check_values, choose, first_of
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text
 from verite.pairs import MISINFORMATION, TRUE, validate
@@ -16,6 +16,7 @@ from verite.tables import read_columns
 
 __all__ = ["CARD", "load", "needs", "renaming"]
 
+_CORPUS = "https://raw.githubusercontent.com/MKLab-ITI/image-verification-corpus"
 _DEVELOPMENT = "vmu-twitter/mediaeval2016/devset/posts.txt"
 _TEST = "vmu-twitter/mediaeval2016/testset/posts_groundtruth.txt"
 _OLDER = (
@@ -56,6 +57,19 @@ CARD = Card(
         " development set, but many images have another name there: a union that does"
         " not know it holds posts twice."
     ),
+    # Each file comes from the commit that changed it last.
+    files=(
+        *(
+            DataFile(path, f"{_CORPUS}/{commit}/{path.removeprefix('vmu-twitter/')}")
+            for path, commit in {
+                _OLDER[0]: "43b8c39a789691a715695f7f0a93915117024589",
+                _OLDER[1]: "22884cfe116d117e68f3c548535920de4ac71d19",
+                _DEVELOPMENT: "97149e34f7e0094d8e2d0f3b1c52c165b3f11de5",
+                _TEST: "93bd70abc84b1ab82f30bac8254eed7d755240bb",
+            }.items()
+        ),
+        DataFile(_IMAGES),
+    ),
 )
 
 
@@ -82,39 +96,38 @@ def needs(
 def load(
     with_images: str = "all", protocol: str = "corrected", seed: int = 0
 ) -> Dataset:
-    """Load VMU-Twitter: one row for each post and image, humour dropped (paper, section
-    4.2).
+    """Load VMU-Twitter: one row per post and image (paper, section 4.2).
 
-    The test set of 2016 is the test set; everything else is development. A post that
-    stands in both editions is taken from 2016 (one post has two images with opposite
-    labels in 2015, and 2016 kept one of them); images of posts that only 2015 has get
-    their name of 2016 through :func:`renaming`. The group is the image. ``post_id`` and
-    ``edition`` are kept as columns. A caption is named after the first post with
-    exactly its text. Without ``with_images="available"`` no ``image_path`` is known.
+    Humour is dropped. The test set of 2016 is the test set; everything else is
+    development. A post of both editions is taken from 2016 (one has two images with
+    opposite labels in 2015, and 2016 has only one of them); images of posts that only
+    2015 has get their name of 2016 through :func:`renaming`. The group is the image.
+    ``post_id`` and ``edition`` are kept as columns. A caption is named after the first
+    post with exactly its text.
 
     Parameters
     ----------
     with_images
         ``"all"``, or ``"available"``: only pairs whose image is in
-        ``images_available.txt``.
+        ``images_available.txt``; ``image_path`` is known for these alone.
     protocol
-        ``"comparable"``: splits ``train`` and ``test``, models are selected on the test
-        set, as earlier work did. ``"corrected"``: images with a tenth of the
-        development rows of each class are held out for validation. The paper's
-        corrected protocol draws that tenth too; drawn by group, no image stands on two
-        sides. Images are taken in random order as long as they fit into the tenth, so
-        the few images that alone fill more than that stay in training.
+        ``"comparable"``: splits ``train`` and ``test``, and models are selected on the
+        test set, as earlier work did. ``"corrected"``: images with a tenth of the
+        development rows of each class are held out for validation, as in the paper, but
+        drawn by image, so that no image is on two sides. Images are taken in random
+        order as long as they fit into the tenth; the few that alone fill more stay in
+        training.
     seed
         Draws the validation images.
 
     Raises
     ------
     MissingDataError
-        A file is not there.
+        A file does not exist.
     DataError
         A line is malformed, a label is unknown, or a post has no text or no image.
     ParameterError
-        An option has a value that does not exist.
+        An option has an unknown value.
     """
     needs(with_images, protocol, seed)
     reader = Reader(CARD)
@@ -165,16 +178,15 @@ def load(
 
 
 def renaming(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
-    """Names that images of one edition have in another, learnt from posts with one
-    image in both.
+    """New names of images, learnt from posts with one image in both editions.
 
     Raises
     ------
     DataError
-        One name would become two.
+        An image would get two names.
 
-    >>> old = pd.DataFrame({"post_id": ["1", "2"], "image_id": ["sandyA_fake_46", "sandyA_fake_46"]})
-    >>> new = pd.DataFrame({"post_id": ["1", "2"], "image_id": ["sandy_fake_60", "sandy_fake_60"]})
+    >>> old = pd.DataFrame({"post_id": ["1"], "image_id": ["sandyA_fake_46"]})
+    >>> new = pd.DataFrame({"post_id": ["1"], "image_id": ["sandy_fake_60"]})
     >>> renaming(old, new)
     {'sandyA_fake_46': 'sandy_fake_60'}
     """
@@ -195,14 +207,7 @@ def renaming(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
 def _read(reader: Reader, name: str) -> pd.DataFrame:
     path = reader.path(name)
     table, _ = read_columns(path, _COLUMNS, delimiter="\t", quoted=False)
-    unknown = table.index[~table["label"].isin({*_LABELS, "humor"})]
-    if len(unknown):
-        found = name_some(
-            f"line {line}: {label!r}" for line, label in table["label"][unknown].items()
-        )
-        raise DataError(
-            f"{path}: unknown label ({found}). Known: fake, real, humor, in lower case."
-        )
+    check_values(path, table["label"], [*_LABELS, "humor"])
     table = table[table["label"] != "humor"]
     table = table.assign(
         label=table["label"].map(_LABELS),
@@ -220,11 +225,9 @@ def _read(reader: Reader, name: str) -> pd.DataFrame:
 
 
 def _held_out(table: pd.DataFrame, seed: int) -> pd.Series:
-    """Mark the development rows whose image is held out.
-
-    ``grouped_split`` fills folds with the largest groups first. Here one image fills a
-    tenth of the rows alone, and the folds would hardly depend on the seed.
-    """
+    """Mark the development rows whose image is held out."""
+    # Not grouped_split, which takes the largest groups first: one image has a tenth of
+    # the rows, so the folds would hardly depend on the seed.
     rng = np.random.default_rng(seed)
     development = table[table["split"] == "train"]
     chosen: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from verite.datasets.home import choose
+from verite.datasets.reading import choose
 from verite.errors import DataError
 from verite.files import sha256
 from verite.scoring.benchmark import Benchmark, Matched, match, open_benchmark

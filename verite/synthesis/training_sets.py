@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from verite.datasets import Dataset
+from verite.dataset import Dataset
 from verite.embeddings import Embeddings, concatenate
 from verite.errors import MissingDataError, ParameterError
 from verite.synthesis import MAKERS, aggregate, maker_named

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from verite.datasets.home import first_of
+from verite.datasets.reading import first_of
 
 
 @pytest.fixture

@@ -10,28 +10,11 @@ from verite.dataset import Dataset
 from verite.datasets import load
 from verite.errors import DataError
 
-COLUMNS = [
-    *(
-        "author",
-        "clean_title",
-        "created_utc",
-        "domain",
-        "hasImage",
-        "id",
-        "image_url",
-        "linked_submission_id",
-    ),
-    *(
-        "num_comments",
-        "score",
-        "subreddit",
-        "title",
-        "upvote_ratio",
-        "2_way_label",
-        "3_way_label",
-        "6_way_label",
-    ),
-]
+COLUMNS = (
+    "author clean_title created_utc domain hasImage id image_url linked_submission_id"
+    " num_comments score subreddit title upvote_ratio 2_way_label 3_way_label"
+    " 6_way_label"
+).split()
 FILES = (
     "multimodal_train.tsv",
     "multimodal_validate.tsv",
@@ -76,7 +59,7 @@ def write(data_home: Path) -> Callable[..., None]:
     return to_files
 
 
-def test_label_1_is_true_and_the_six_classes_are_kept(
+def test_labels(
     write: Callable[..., None],
 ) -> None:
     write(train=[line("a"), line("b", two="0", six="4")])
@@ -90,7 +73,7 @@ def test_label_1_is_true_and_the_six_classes_are_kept(
     ]
 
 
-def test_the_three_files_are_the_three_splits(write: Callable[..., None]) -> None:
+def test_splits(write: Callable[..., None]) -> None:
     write()
     pairs = load("fakeddit").pairs
     assert dict(zip(pairs["pair_id"], pairs["split"], strict=True)) == {
@@ -100,7 +83,7 @@ def test_the_three_files_are_the_three_splits(write: Callable[..., None]) -> Non
     }
 
 
-def test_malformed_lines_are_skipped_and_their_numbers_kept(
+def test_skipped_lines(
     write: Callable[..., None],
 ) -> None:
     write(
@@ -112,7 +95,7 @@ def test_malformed_lines_are_skipped_and_their_numbers_kept(
     assert set(dataset.pairs["pair_id"]) == {"a", "b", "validate", "d"}
 
 
-def test_a_quoted_title_may_run_over_two_lines(write: Callable[..., None]) -> None:
+def test_title_of_two_lines(write: Callable[..., None]) -> None:
     write(train=[line("a", title='"He said ""boat""\nand left"'), line("b")])
     dataset = load("fakeddit", caption="title")
     assert dataset.pairs.loc[0, "caption"] == 'He said "boat"\nand left'
@@ -120,13 +103,13 @@ def test_a_quoted_title_may_run_over_two_lines(write: Callable[..., None]) -> No
     assert dataset.skipped == {}
 
 
-def test_the_title_as_written_is_an_option(write: Callable[..., None]) -> None:
+def test_title(write: Callable[..., None]) -> None:
     write()
     assert load("fakeddit").pairs["caption"].tolist()[0] == "boat train"
     assert load("fakeddit", caption="title").pairs["caption"].tolist()[0] == "A Boat!"
 
 
-def test_one_url_is_one_image_and_no_url_is_an_image_of_its_own(
+def test_images(
     write: Callable[..., None],
 ) -> None:
     same = "https://images.example/same"
@@ -145,7 +128,7 @@ def test_one_url_is_one_image_and_no_url_is_an_image_of_its_own(
     assert pairs.loc["a", "group"] == pairs.loc["b", "group"]
 
 
-def test_groups_that_the_splits_tear_apart_are_marked(
+def test_leaks(
     write: Callable[..., None],
 ) -> None:
     same = "https://images.example/same"
@@ -179,37 +162,16 @@ def test_groups_that_the_splits_tear_apart_are_marked(
 
 
 @pytest.mark.parametrize(
-    ("broken", "fault"),
+    ("broken", "message"),
     [
-        (
-            line("b", two="True"),
-            r"expected 2_way_label from 0 to 1, found 'True' \(line 3\)",
-        ),
-        (line("b", six="6"), r"expected 6_way_label from 0 to 5, found '6' \(line 3\)"),
+        (line("b", two="True"), "line 3: expected 2_way_label 0 or 1, found 'True'"),
+        (line("b", six="6"), "line 3: expected 6_way_label 0 .* or 5, found '6'"),
     ],
 )
-def test_an_unknown_label_is_an_error_that_names_the_line(
-    write: Callable[..., None], broken: str, fault: str
-) -> None:
+def test_unknown_label(write: Callable[..., None], broken: str, message: str) -> None:
     write(validate=[line("a"), broken])
-    with pytest.raises(DataError, match=rf"{VALIDATE}: {fault}"):
+    with pytest.raises(DataError, match=rf"{VALIDATE}, {message}"):
         load("fakeddit")
-
-
-def test_a_missing_column_is_an_error_that_names_it(
-    write: Callable[..., None], data_home: Path
-) -> None:
-    write()
-    path = data_home / "fakeddit" / TEST
-    path.write_text(
-        path.read_text(encoding="utf8").replace("2_way_label", "label"), encoding="utf8"
-    )
-    with pytest.raises(DataError, match=rf"{TEST}: missing column '2_way_label'"):
-        load("fakeddit")
-
-
-# The real sample
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +179,7 @@ def real(real_data: Path) -> Dataset:
     return load("fakeddit")
 
 
-def test_fifteen_lines_of_the_sample_look_malformed_but_are_seven_quoted_titles(
-    real: Dataset, real_data: Path
-) -> None:
+def test_real_quoted_titles(real: Dataset, real_data: Path) -> None:
     odd = whole = 0
     for name in FILES:
         lines = (
@@ -237,7 +197,7 @@ def test_fifteen_lines_of_the_sample_look_malformed_but_are_seven_quoted_titles(
     assert written.str.contains("\n").sum() == 7
 
 
-def test_label_1_is_class_0_exactly(real: Dataset) -> None:
+def test_real_labels(real: Dataset) -> None:
     assert ((real.pairs["label"] == "true") == (real.pairs["6_way_label"] == 0)).all()
     assert real.pairs["label"].value_counts().to_dict() == {
         "misinformation": 18_008,
@@ -245,13 +205,13 @@ def test_label_1_is_class_0_exactly(real: Dataset) -> None:
     }
 
 
-def test_the_subreddit_psbattle_artwork_is_class_4_exactly(real: Dataset) -> None:
+def test_real_artwork(real: Dataset) -> None:
     artwork = real.pairs["subreddit"] == "psbattle_artwork"
     assert artwork.sum() == 8_888
     assert (artwork == (real.pairs["6_way_label"] == 4)).all()
 
 
-def test_nine_per_cent_of_the_rows_have_their_picture_in_another_split(
+def test_real_leaks(
     real: Dataset,
 ) -> None:
     assert real.pairs["leaks"].groupby(real.pairs["split"]).sum().to_dict() == {
