@@ -1,14 +1,13 @@
-"""The whole book as one PDF.
+"""Print the built book into one PDF with Chromium.
 
-Its built pages set one after the other, printed by a browser.
-
-The pages hold MathML and inline SVG, which a browser draws and LaTeX does not. The PDF
-has a title page, contents with page numbers, an outline and tags for screen readers.
+Jupyter Book's own PDF builders were tried: LaTeX draws neither MathML nor inline SVG,
+and one page made by Sphinx (``singlehtml``) repeats the ids that chapters share, so
+links and clipped figures end up in the wrong chapter. Here each page's ids get the
+page's name in front. The PDF has contents with page numbers, an outline and tags.
 """
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import os
@@ -17,12 +16,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+import jinja2
 import yaml
 
 from verite.errors import DataError, MissingDataError
@@ -31,7 +30,7 @@ from verite.provenance import commit
 from veritebook.places import Places, find_places
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
+    from bs4 import BeautifulSoup
     from playwright.sync_api import Browser, Page
 
 __all__ = [
@@ -44,43 +43,55 @@ __all__ = [
     "read_contents",
 ]
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_WIDTH, _HEIGHT = (
-    658,
-    900,
-)  # of what is printed on, in CSS pixels: A4 without the margins of print.css
-_REFERENCES = ("aria-labelledby", "aria-describedby", "aria-controls", "for", "headers")
-_DROPPED = "script, noscript, .headerlink, .copybtn, .d-print-none, .verite-sliders"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PAPER = {"width": 658, "height": 900}
+"""CSS pixels of A4 inside the margins of ``print.css``."""
 
-_FIT = """() => {
-    for (const box of document.querySelectorAll(".verite-scroll, .pst-scrollable-table-container, div.math, .verite-figure")) {
-        const ratio = box.clientWidth / box.scrollWidth;
-        if (ratio < 1) for (const part of box.children) part.style.zoom = Math.floor(1000 * ratio) / 1000;
+OMITTED = "script, noscript, .headerlink, .copybtn, .d-print-none, .verite-sliders"
+REFERENCES = ("aria-labelledby", "aria-describedby", "aria-controls", "for", "headers")
+
+# Whatever is wider than the paper is scaled down as a whole.
+FIT = """() => {
+    const wide = ".verite-scroll, .pst-scrollable-table-container, div.math, "
+        + ".verite-figure";
+    for (const box of document.querySelectorAll(wide)) {
+        const ratio = Math.floor(1000 * box.clientWidth / box.scrollWidth) / 1000;
+        if (ratio < 1) for (const part of box.children) part.style.zoom = ratio;
     }
 }"""
-"""What is still wider than the paper is drawn smaller, as one."""
+NUMBER = """numbers => document.querySelectorAll("[data-page-of]").forEach(
+    slot => { slot.textContent = numbers[slot.dataset.pageOf]; })"""
 
-_NUMBER = """numbers => document.querySelectorAll("[data-page-of]").forEach(slot => { slot.textContent = numbers[slot.dataset.pageOf]; })"""
+SHEET = jinja2.Environment(autoescape=True).from_string(
+    """<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">
+<title>{{ title }}</title>
+{% for address in styles %}<link rel="stylesheet" href="{{ address }}">{% endfor %}
+<style>{% for page in pages %}
+@page p{{ loop.index }} { @top-right { content: {{ page.css_title|safe }} } }
+#{{ page.slug }} { page: p{{ loop.index }} }{% endfor %}</style></head>
+<body><main class="bd-content"><article class="bd-article">
+<section class="front"><h1>{{ title }}</h1>
+{% for line in front %}<p>{{ line }}</p>{% endfor %}</section>
+<nav class="book-contents" aria-label="Contents"><h1>Contents</h1>
+{% for caption, group in pages|groupby("part") %}
+{% if group[0].caption %}<p class="part">{{ group[0].caption }}</p>{% endif %}
+<ol>{% for page in group %}<li><a href="#{{ page.slug }}">{{ page.title }}</a>
+<span data-page-of="{{ page.slug }}"></span></li>{% endfor %}</ol>{% endfor %}</nav>
+{% for page in pages %}<section id="{{ page.slug }}" class="sheet">
+{% if page.first and page.caption %}<h1 class="part">{{ page.caption }}</h1>{% endif %}
+{{ page.body|safe }}</section>{% endfor %}</article></main></body></html>"""
+)
 
 
-@dataclass(frozen=True)
-class Part:
-    """Pages of the contents under one heading.
-
-    Those that stand before the first heading have none.
-    """
+class Part(NamedTuple):
+    """Pages of the contents under one heading; the first page has none."""
 
     caption: str
     pages: tuple[str, ...]
 
 
 def print_book(*, say: Callable[[str], None] = print) -> Path:
-    """Build the book, running what is stale, and print it; return the PDF.
-
-    Parameters
-    ----------
-    say
-        Where lines of progress go.
+    """Build the book, running what is stale, and print it; return the PDF's path.
 
     Raises
     ------
@@ -92,11 +103,16 @@ def print_book(*, say: Callable[[str], None] = print) -> Path:
     from veritebook.book import build_book
 
     places = find_places()
-    with open_browser() as browser:  # first of all: a build takes long
+    with open_browser() as browser:  # first: a missing browser ends before the build
         html_root = build_book(say=say).parent
         say("printing")
+        config = yaml.safe_load(read_text(places.root / "_config.yml"))
+        about = metadata("verite")
+        notes = f"{about['Summary']} Version {about['Version']}, commit {commit()}."
+        settings = {key: str(config.get(key, "")) for key in ("title", "author")}
         sheet = html_root.parent / "verite-executed.html"
-        write_text(sheet, one_page(html_root, read_contents(places), _settings(places)))
+        contents = read_contents(places)
+        write_text(sheet, one_page(html_root, contents, settings | {"notes": notes}))
         try:
             print_sheet(browser, sheet, places.pdf)
         finally:
@@ -105,156 +121,89 @@ def print_book(*, say: Callable[[str], None] = print) -> Path:
 
 
 def read_contents(places: Places) -> list[Part]:
-    """Read ``_toc.yml``: the root first, then the parts in their order.
-
-    Returns
-    -------
-    list of Part
-        Pages are named as the contents name them: from the root, without a suffix.
-    """
+    """Read ``_toc.yml``: the root first, then the parts in their order."""
     contents: dict[str, Any] = yaml.safe_load(read_text(places.root / "_toc.yml"))
-    parts = contents.get("parts") or [{"chapters": contents.get("chapters", [])}]
-    return [
-        Part("", (contents["root"],)),
-        *(
-            Part(
-                part.get("caption", ""),
-                tuple(chapter["file"] for chapter in part["chapters"]),
-            )
-            for part in parts
-        ),
-    ]
+    parts = [Part("", (contents["root"],))]
+    for part in contents["parts"]:
+        pages = tuple(chapter["file"] for chapter in part["chapters"])
+        parts.append(Part(part.get("caption", ""), pages))
+    return parts
 
 
 def one_page(
     html_root: Path, parts: Sequence[Part], settings: Mapping[str, str]
 ) -> str:
-    """Set the built pages of a book one after the other.
+    """Join the built pages of a book into one.
 
-    Ids get their page's name in front, so that none meets another; links between pages
-    become links inside the page, links to files of the site become plain text. What is
-    folded is opened. Headings go down one level: the first is for parts.
+    Ids get their page's name in front. Links between pages become links inside the
+    page; links to other files of the site become plain text. Folded content is opened.
+    Headings go down one level: the first is for parts.
 
     Parameters
     ----------
     html_root
-        Folder of the built pages. What is returned is meant to stand beside it.
-    parts
-        What to print, see :func:`read_contents`.
+        Folder of the built pages; the result belongs beside it.
     settings
-        ``title``, and where known ``author`` and ``notes``, for the title page.
+        ``title``, and optionally ``author`` and ``notes``, for the title page.
 
     Raises
     ------
     DataError
-        A page was not built, or holds no article.
+        A page was not built, or has no article.
     """
-    pages = [page for part in parts for page in part.pages]
-    titles: dict[str, str] = {}
-    bodies: list[str] = []
-    for part in parts:
-        for page in part.pages:
-            article = _article(html_root, page, pages)
-            heading = article.find("h2")
-            titles[page] = (
-                " ".join(heading.get_text().split()) if heading is not None else page
+    names = [name for part in parts for name in part.pages]
+    pages = []
+    for number, part in enumerate(parts):
+        for name in part.pages:
+            article = _article(html_root, name, names)
+            title = " ".join(article.find("h2").get_text().split())
+            page = {"part": number, "caption": part.caption, "slug": _slug(name)}
+            page |= {"first": name == part.pages[0], "title": title}
+            css_title = json.dumps(title, ensure_ascii=False).replace("<", r"\3c ")
+            pages.append(
+                page | {"css_title": css_title, "body": article.decode_contents()}
             )
-            above = (
-                f'<h1 class="part">{html.escape(part.caption)}</h1>'
-                if part.caption and page == part.pages[0]
-                else ""
-            )
-            bodies.append(
-                f'<section id="{_slug(page)}"'
-                f' class="sheet">{above}{article.decode_contents()}</section>'
-            )
-    named = "".join(
-        f"@page p{number} {{ @top-right {{ content: {_css_text(titles[page])} }} }}"
-        f" #{_slug(page)} {{ page: p{number} }}\n"
-        for number, page in enumerate(pages)
-    )
-    styles = "".join(
-        f'<link rel="stylesheet" href="{html.escape(address)}">'
-        for address in _styles(html_root, pages[0])
-    )
-    title = html.escape(settings["title"])
-    front = "".join(
-        f"<p>{html.escape(settings[key])}</p>"
-        for key in ("author", "notes")
-        if settings.get(key)
-    )
-    return (
-        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta'
-        f' charset="utf-8"><title>{title}</title>{styles}'
-        f'<style>{named}</style></head><body><main class="bd-content"><article'
-        ' class="bd-article">'
-        "<section"
-        f' class="front"><h1>{title}</h1>{front}</section>{_contents(parts, titles)}{"".join(bodies)}'
-        "</article></main></body></html>"
+    front = [settings[key] for key in ("author", "notes") if settings.get(key)]
+    styles = list(_styles(html_root, names[0]))
+    return SHEET.render(
+        title=settings["title"], front=front, pages=pages, styles=styles
     )
 
 
-def _settings(places: Places) -> dict[str, str]:
-    config: dict[str, Any] = yaml.safe_load(read_text(places.root / "_config.yml"))
-    about = metadata("verite")
-    notes = f"{about['Summary']} Version {about['Version']}, commit {commit()}."
-    return {
-        "title": str(config["title"]),
-        "author": str(config.get("author", "")),
-        "notes": notes,
-    }
-
-
-def _article(html_root: Path, page: str, pages: Sequence[str]) -> Tag:
-    """The words and figures of a built page, fit to stand beside those of others."""
+def _article(html_root: Path, page: str, pages: Sequence[str]) -> Any:
+    """Content of a built page, with ids and links that are unique in the whole book."""
     path = html_root / f"{page}.html"
     if not path.is_file():
-        raise DataError(
-            f"{path}: this page of the contents was not built. Build the book first:"
-            " verite book."
-        )
-    article = _parse(read_text(path)).select_one("article")
+        raise DataError(f"{path}: this page was not built. Build the book: verite book")
+    article = _parse(path).select_one("article")
     if article is None:
-        raise DataError(
-            f"{path}: expected an <article> with the words of the page, found none."
-        )
-    for part in article.select(_DROPPED):
+        raise DataError(f"{path}: expected an <article>, found none. Build the book.")
+    for part in article.select(OMITTED):
         part.decompose()
     for folded in article.select("details"):
         folded["open"] = ""
+    own = f"{_slug(page)}--"
     for tag in article.find_all(True):
         if level := re.fullmatch(r"h([1-5])", tag.name):
             tag.name = f"h{int(level[1]) + 1}"
         for name, value in list(tag.attrs.items()):
-            tag[name] = _moved(tag.name, name, value, page, pages)
-            if not tag[name] and name == "href":
-                tag.name = (  # it leads nowhere on paper, and shall not look as if it did
-                    "span"
-                )
-                del tag[name]
+            if name == "id":
+                tag[name] = own + value
+            elif name in REFERENCES:
+                ids = value if isinstance(value, list) else value.split()
+                tag[name] = " ".join(own + id_ for id_ in ids)
+            elif name in {"href", "xlink:href", "src"}:
+                tag[name] = _address(value, page, pages)
+                if not tag[name] and name == "href":
+                    tag.name = "span"
+                    del tag[name]
+            elif isinstance(value, str):
+                tag[name] = value.replace("url(#", f"url(#{own}")
     return article
 
 
-def _moved(tag: str, name: str, value: Any, page: str, pages: Sequence[str]) -> Any:
-    """The value of an attribute on the one page."""
-    own = f"{_slug(page)}--"
-    if name == "id":
-        return own + value
-    if name in _REFERENCES:
-        return " ".join(
-            own + each for each in (value if isinstance(value, list) else value.split())
-        )
-    if name in {"href", "xlink:href", "src"}:
-        return _address(value, page, pages)
-    if isinstance(value, str) and "url(#" in value:
-        return value.replace("url(#", f"url(#{own}")
-    return value
-
-
 def _address(address: str, page: str, pages: Sequence[str]) -> str:
-    """Where a link of a page leads on the one page.
-
-    Nowhere if it led to another file of the site, but for pictures.
+    """Target of a link inside the joined page; empty for other files of the site.
 
     >>> _address("../b.html#x", "a/a", ["a/a", "b"])
     '#b--x'
@@ -264,66 +213,37 @@ def _address(address: str, page: str, pages: Sequence[str]) -> str:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return address
-    target = (
-        posixpath.normpath(posixpath.join(posixpath.dirname(page), parts.path))
-        if parts.path
-        else f"{page}.html"
-    )
-    found = target.removesuffix(".html")
-    if found in pages:
-        return f"#{_slug(found)}" + (f"--{parts.fragment}" if parts.fragment else "")
+    target = _from_root(page, parts.path) if parts.path else f"{page}.html"
+    name = target.removesuffix(".html")
+    if name in pages:
+        return f"#{_slug(name)}" + (f"--{parts.fragment}" if parts.fragment else "")
     return f"html/{target}" if re.search(r"\.(png|jpe?g|svg|gif|webp)$", target) else ""
 
 
 def _styles(html_root: Path, page: str) -> Iterator[str]:
-    """The style sheets of a built page and the one for paper, seen from beside the
-    site.
-    """
-    for link in _parse(read_text(html_root / f"{page}.html")).select(
-        'link[rel="stylesheet"]'
-    ):
-        yield "html/" + posixpath.normpath(
-            posixpath.join(posixpath.dirname(page), urlsplit(str(link["href"])).path)
-        )
+    links = _parse(html_root / f"{page}.html").select('link[rel="stylesheet"]')
+    for link in links:
+        yield "html/" + _from_root(page, urlsplit(str(link["href"])).path)
     yield "html/_static/print.css"
 
 
-def _contents(parts: Sequence[Part], titles: Mapping[str, str]) -> str:
-    lines = []
-    for part in parts:
-        caption = (
-            f'<p class="part">{html.escape(part.caption)}</p>' if part.caption else ""
-        )
-        entries = "".join(
-            f'<li><a href="#{_slug(page)}">{html.escape(titles[page])}</a><span'
-            f' data-page-of="{_slug(page)}"></span></li>'
-            for page in part.pages
-        )
-        lines.append(f"{caption}<ol>{entries}</ol>")
-    return (
-        '<nav class="book-contents"'
-        f' aria-label="Contents"><h1>Contents</h1>{"".join(lines)}</nav>'
-    )
+def _from_root(page: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
 
 
 def _slug(page: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "-", page)
 
 
-def _css_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("<", r"\3c ")
-
-
-def _parse(text: str) -> BeautifulSoup:
+def _parse(path: Path) -> BeautifulSoup:
     from bs4 import BeautifulSoup
 
-    return BeautifulSoup(text, "html.parser")
+    return BeautifulSoup(read_text(path), "html.parser")
 
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """Start Chromium, the machine's or else the one that Playwright installed, as a
-    context.
+    """Start Chromium: the machine's, or else the one that Playwright installed.
 
     Raises
     ------
@@ -331,24 +251,24 @@ def open_browser() -> Iterator[Browser]:
         There is none, or no library to drive it.
     """
     try:
-        import pypdf  # noqa: F401 - reads on which page a chapter begins; asked for here, before anything runs
+        import pypdf  # noqa: F401 - needed at the end; better to fail at the start
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:
         raise MissingDataError(
             f"a PDF needs the library {error.name}. Install the extra: pip install"
-            ' "verite[pdf]".'
+            ' "verite[pdf]"'
         ) from error
-    program = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
-    flags = [
-        "--disable-gpu",
-        *(["--no-sandbox"] if os.geteuid() == 0 else []),
-    ]  # Chromium has no sandbox for root
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    # Chromium has no sandbox for root.
+    sandbox = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=program, args=flags)
+            browser = playwright.chromium.launch(
+                executable_path=program, args=["--disable-gpu", *sandbox]
+            )
         except Error as error:
             raise MissingDataError(
-                f"a PDF is printed by Chromium, and {program or 'none'} could be"
+                f"a PDF is printed by Chromium; {program or 'no browser'} could not be"
                 " started. Install it: apt install chromium, or: playwright install"
                 f" chromium.\n{str(error).splitlines()[0]}"
             ) from error
@@ -359,53 +279,28 @@ def open_browser() -> Iterator[Browser]:
 
 
 def lay_out(browser: Browser, sheet: Path) -> Page:
-    """Open what :func:`one_page` gave as it will be on paper, with whatever is too wide
-    made to fit; return the tab.
-    """
-    page = browser.new_page(
-        viewport={"width": _WIDTH, "height": _HEIGHT}, color_scheme="light"
-    )
+    """Open the joined page as it will be printed, wide content scaled to fit."""
+    page = browser.new_page(viewport=PAPER, color_scheme="light")  # type: ignore[arg-type]
     page.emulate_media(media="print")
     page.goto(sheet.resolve().as_uri(), timeout=120_000)
-    page.evaluate(_FIT)
+    page.evaluate(FIT)
     return page
 
 
 def print_sheet(browser: Browser, sheet: Path, target: Path) -> None:
-    """Print what :func:`one_page` gave, twice.
+    """Print the joined page twice: the first time finds each chapter's page number."""
+    from pypdf import PdfReader
 
-    The first time says on which pages the chapters begin.
-
-    Parameters
-    ----------
-    sheet
-        HTML file, beside the folder ``html`` of the built pages.
-    target
-        PDF to write, all or nothing.
-    """
     page = lay_out(browser, sheet)
-    page.evaluate(
-        _NUMBER,
-        _first_pages(page.pdf(prefer_css_page_size=True, print_background=True)),
-    )
+    draft = page.pdf(prefer_css_page_size=True, print_background=True)
+    reader = PdfReader(io.BytesIO(draft))
+    numbers = {}
+    for name, destination in reader.named_destinations.items():
+        if (number := reader.get_destination_page_number(destination)) is not None:
+            numbers[name.lstrip("/")] = number + 1
+    page.evaluate(NUMBER, numbers)
     printed = page.pdf(
         prefer_css_page_size=True, print_background=True, tagged=True, outline=True
     )
     with atomic_path(target) as temporary:
         temporary.write_bytes(printed)
-
-
-def _first_pages(printed: bytes) -> dict[str, int]:
-    """On which page, from 1, each target of a link stands."""
-    from pypdf import PdfReader
-
-    reader = PdfReader(io.BytesIO(printed))
-    pages = {
-        name: reader.get_destination_page_number(target)
-        for name, target in reader.named_destinations.items()
-    }
-    return {
-        name.lstrip("/"): number + 1
-        for name, number in pages.items()
-        if number is not None
-    }

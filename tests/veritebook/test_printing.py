@@ -7,14 +7,12 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
 
-from verite.cli import app
 from verite.errors import DataError, MissingDataError
 from veritebook.places import Places
 from veritebook.printing import (
@@ -30,9 +28,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PARTS = [Part("", ("index",)), Part("Middle & end", ("deep/one", "deep/two"))]
 
 FIGURE = """
-<figure class="verite-figure"><svg role="img" aria-label="a line" viewBox="0 0 300 250" style="width:100%;max-width:600px;height:auto">
-<defs><clipPath id="f1-c"><rect width="9" height="9"/></clipPath><path id="f1-m" d="M 0 0"/></defs>
-<text x="10" y="20">headmost</text><use href="#f1-m" clip-path="url(#f1-c)"/><text x="10" y="240">footmost</text></svg></figure>
+<figure class="verite-figure"><svg role="img" aria-label="a line"
+ viewBox="0 0 300 250" style="width:100%;max-width:600px;height:auto">
+<defs><clipPath id="f1-c"><rect width="9" height="9"/></clipPath>
+<path id="f1-m" d="M 0 0"/></defs>
+<text x="10" y="20">headmost</text>
+<use href="#f1-m" clip-path="url(#f1-c)"/>
+<text x="10" y="240">footmost</text></svg></figure>
 """
 WIDE = "".join(f"<td>column-{at}</td>" for at in range(30))
 LONG = "".join(
@@ -40,13 +42,20 @@ LONG = "".join(
 )
 ONE = f"""
 <section id="one"><h1>Page one<a class="headerlink" href="#one">#</a></h1>
-<p>See <a href="#same">here</a>, <a href="two.html#same">there</a>, <a href="../index.html">the beginning</a>,
-<a href="../_sources/one.ipynb">the notebook</a> and <a href="https://example.org/x">elsewhere</a>.</p>
+<p>See <a href="#same">here</a>, <a href="two.html#same">there</a>,
+<a href="../index.html">the beginning</a>,
+<a href="../_sources/one.ipynb">the notebook</a> and
+<a href="https://example.org/x">elsewhere</a>.</p>
 <section id="same"><h2>A section</h2>{"<p>Words upon words.</p>" * 14}{FIGURE}
-<div class="verite-scroll" tabindex="0"><table class="verite-table"><tbody><tr>{WIDE}</tr></tbody></table></div>
+<div class="verite-scroll" tabindex="0">
+<table class="verite-table"><tbody><tr>{WIDE}</tr></tbody>
+</table></div>
 <pre>{"never-ending-" * 60}</pre><div class="verite-sliders" data-figures="[]"></div>
-<details><summary>All figures</summary><table><tr><td>a table in place of sliders</td></tr></table></details>
-{"<p>Words upon words.</p>" * 10}<table>{LONG}</table><script>document.title = "changed"</script></section></section>
+<details><summary>All figures</summary>
+<table><tr><td>a table in place of sliders</td></tr></table></details>
+{"<p>Words upon words.</p>" * 10}<table>{LONG}</table>
+<script>document.title = "changed"</script>
+</section></section>
 """
 TWO = (
     '<section id="two"><h1>Page two</h1><section id="same"><h2>Another'
@@ -84,8 +93,12 @@ def sheet(site: Path) -> Path:
     return path
 
 
-def test_ids_of_all_pages_differ_and_every_link_inside_the_book_leads_to_one(sheet):
-    soup = BeautifulSoup(sheet.read_text(encoding="utf8"), "html.parser")
+@pytest.fixture(scope="module")
+def soup(sheet: Path) -> BeautifulSoup:
+    return BeautifulSoup(sheet.read_text(encoding="utf8"), "html.parser")
+
+
+def test_ids_are_unique_and_inner_links_lead_to_one(soup):
     ids = Counter(tag["id"] for tag in soup.select("[id]"))
     assert max(ids.values()) == 1
     links = [
@@ -94,41 +107,23 @@ def test_ids_of_all_pages_differ_and_every_link_inside_the_book_leads_to_one(she
         for name in ("href", "clip-path")
         if name in tag.attrs
     ]
-    inner = [
-        link.removeprefix("url(").rstrip(")").removeprefix("#")
-        for link in links
-        if "#" in link
-    ]
-    assert set(inner) <= set(ids)
-    assert {
-        "deep-one--same",
-        "deep-two--same",
-        "index",
-        "deep-one--f1-m",
-        "deep-one--f1-c",
-        "deep-two--f1-c",
-    } <= set(inner)
+    inner = {re.sub(r"^url\(|[#)]", "", link) for link in links if "#" in link}
+    assert inner <= set(ids)
+    assert {"deep-one--same", "deep-two--same", "index", "deep-one--f1-c"} <= inner
 
 
-def test_a_link_to_a_file_of_the_site_becomes_text_and_one_to_another_host_stays(sheet):
-    soup = BeautifulSoup(sheet.read_text(encoding="utf8"), "html.parser")
+def test_links_to_files_become_text_and_those_to_hosts_stay(soup):
     assert soup.find(string="the notebook").parent.name == "span"
     assert soup.find("a", string="elsewhere")["href"] == "https://example.org/x"
 
 
-def test_what_is_folded_is_opened_and_what_needs_a_script_or_a_pointer_is_left_out(
-    sheet,
-):
-    soup = BeautifulSoup(sheet.read_text(encoding="utf8"), "html.parser")
+def test_folds_are_opened_and_interactive_parts_left_out(soup):
     assert all("open" in tag.attrs for tag in soup.select("details"))
-    assert not soup.select(
-        "script, nav:not(.book-contents), .verite-sliders, .headerlink"
-    )
+    assert not soup.select("script, .verite-sliders, .headerlink")
     assert "a table in place of sliders" in soup.text
 
 
-def test_parts_head_the_book_pages_the_parts_and_sections_the_pages(sheet):
-    soup = BeautifulSoup(sheet.read_text(encoding="utf8"), "html.parser")
+def test_headings_are_parts_then_pages_then_sections(soup):
     assert [(tag.name, tag.text) for tag in soup.select("h1, h2, h3")] == [
         ("h1", "A <small> book"),
         ("h1", "Contents"),
@@ -139,17 +134,12 @@ def test_parts_head_the_book_pages_the_parts_and_sections_the_pages(sheet):
         ("h2", "Page two"),
         ("h3", "Another section"),
     ]
-    assert [link.text for link in soup.select(".book-contents a")] == [
-        "Welcome all",
-        "Page one",
-        "Page two",
-    ]
+    contents = [link.text for link in soup.select(".book-contents a")]
+    assert contents == ["Welcome all", "Page one", "Page two"]
 
 
-def test_a_page_that_was_not_built_is_named(site):
-    with pytest.raises(
-        DataError, match=r"missing\.html: this page of the contents was not built"
-    ):
+def test_a_missing_page_is_named(site):
+    with pytest.raises(DataError, match=r"missing\.html: this page was not built"):
         one_page(site, [Part("", ("missing",))], {"title": "x"})
 
 
@@ -161,7 +151,7 @@ def test_the_contents_are_those_of_the_book():
     )
 
 
-def test_a_missing_library_is_named_with_what_installs_it(monkeypatch):
+def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with (
         pytest.raises(MissingDataError, match=r'pip install "verite\[pdf\]"'),
@@ -170,7 +160,7 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch):
         pass
 
 
-def test_a_missing_browser_is_named_with_what_installs_it(monkeypatch, tmp_path):
+def test_a_missing_browser_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("veritebook.printing.shutil.which", lambda name: None)
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     with pytest.raises(MissingDataError, match="apt install chromium"), open_browser():
@@ -196,38 +186,7 @@ def printed(browser, sheet):
     return PdfReader(target)
 
 
-def test_the_command_prints_the_book_that_was_built_and_leaves_no_sheet_behind(
-    browser, site, tmp_path, monkeypatch, capsys
-):
-    shutil.copytree(site, tmp_path / "_build" / "html")
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "_toc.yml").write_text(
-        "root: index\nparts: [{caption: Rest, chapters: [{file: deep/one}, {file:"
-        " deep/two}]}]\n"
-    )
-    (tmp_path / "_config.yml").write_text("title: A book\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "veritebook.book.build_book", lambda say: Places(tmp_path).index
-    )
-    monkeypatch.setattr(
-        "veritebook.printing.open_browser", lambda: nullcontext(browser)
-    )
-    app(["pdf"], standalone_mode=False)
-    assert (
-        capsys.readouterr().out
-        == f"printing\n{tmp_path / '_build' / 'verite-executed.pdf'}\n"
-    )
-    assert sorted(path.name for path in (tmp_path / "_build").iterdir()) == [
-        "html",
-        "verite-executed.pdf",
-    ]
-    assert (
-        (tmp_path / "_build" / "verite-executed.pdf").read_bytes().startswith(b"%PDF-")
-    )
-
-
-def test_the_contents_say_on_which_page_a_chapter_begins(printed):
+def test_the_contents_have_page_numbers(printed):
     texts = [page.extract_text() for page in printed.pages]
     said = dict(re.findall(r"(Welcome all|Page one|Page two)\s+(\d+)", texts[1]))
     assert set(said) == {"Welcome all", "Page one", "Page two"}
@@ -236,7 +195,7 @@ def test_the_contents_say_on_which_page_a_chapter_begins(printed):
         assert int(number) > 2
 
 
-def test_the_pdf_has_an_outline_tags_a_title_and_no_empty_page(printed):
+def test_the_pdf_has_outline_tags_and_title(printed):
     def titles(entries):
         return [
             (
