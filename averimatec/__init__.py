@@ -1,19 +1,13 @@
-"""AVerImaTeC: image-text claims verified with evidence from the web, and how systems
-for it are scored.
+"""AVerImaTeC: image-text claims verified with evidence from the web, and their scoring.
 
 :func:`read_claims` and :func:`make_claims` give claims, :func:`read_store` pages to
-verify them by, :func:`score_submission` scores what a system says of them by a
+verify them by, :func:`score_submission` scores a system's output by a
 :class:`LexicalJudge` or a :class:`ModelJudge`, :func:`check_judge` checks the judge.
 """
 
 from __future__ import annotations
 
-from averimatec.agreement import (
-    fleiss_kappa,
-    qa_agreement,
-    randolph_kappa,
-    rating_counts,
-)
+from averimatec.agreement import fleiss_kappa, randolph_kappa, rating_counts
 from averimatec.claims import (
     VERDICTS,
     Answer,
@@ -28,15 +22,12 @@ from averimatec.made import RECIPES, MadeClaims, make_claims
 from averimatec.models import (
     CachedModel,
     EndpointModel,
-    HuggingFaceModel,
     Model,
     ModelError,
     Reply,
     ScriptedModel,
-    open_model,
 )
 from averimatec.robustness import CHECKS, check_judge
-from averimatec.rouge import rouge_1
 from averimatec.scoring import LAMBDAS, MODES, Scores, score_submission
 from averimatec.statistics import (
     duplicate_claims,
@@ -64,7 +55,6 @@ __all__ = [
     "Claim",
     "EndpointModel",
     "Evidence",
-    "HuggingFaceModel",
     "LexicalJudge",
     "MadeClaims",
     "Model",
@@ -83,15 +73,12 @@ __all__ = [
     "image_files",
     "late_evidence",
     "make_claims",
-    "open_model",
-    "qa_agreement",
     "randolph_kappa",
     "rating_counts",
     "read_claims",
     "read_store",
     "read_submission",
     "reference_evidence",
-    "rouge_1",
     "score_submission",
     "split_order",
     "statistics",

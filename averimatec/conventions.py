@@ -1,24 +1,21 @@
-"""From what a judge found to recall and precision.
+"""Recall and precision from a judge's matches, by the official and corrected rules.
 
-As the official scorer counts, and with its flaws mended.
-
-================================ ==========================================
-=========================================== case                             official
-corrected ================================ ==========================================
-=========================================== text reply does not parse        0
-claim unscored, and the problem shown an item has several matches      the first one
-decides                      it counts if any of them holds an item that does not exist
-counts, as it has no images to differ      left out, and the problem shown images cannot
-be opened or asked counts as the same images                  claim unscored, and the
-problem shown no evidence predicted            claim left out of the mean
-recall and precision 0 no reference evidence            claim left out of the mean
-claim left out of the mean a match's images score below 9   dropped
-dropped a side without images            counts as 10
-counts as 10 more covered than there are      capped at 1
-cannot be: distinct items are counted a verdict                        right in
-AVerImaTeC's spelling, any case   right in any known spelling
-================================ ==========================================
-===========================================
+======================== ======================== ==============================
+case                     official                 corrected
+======================== ======================== ==============================
+reply does not parse     0                        claim unscored, problem shown
+item with several        the first one decides    counts if any match holds
+matches
+item that does not exist counts: it has no images left out, problem shown
+images that cannot be    the same images          claim unscored, problem shown
+opened or judged
+no evidence predicted    claim left out           recall and precision 0
+no reference evidence    claim left out           claim left out
+images scored below 9    match dropped            match dropped
+side without images      counts as 10             counts as 10
+more covered than exist  capped at 1              distinct items are counted
+verdict                  AVerImaTeC's spelling    any known spelling
+======================== ======================== ==============================
 """
 
 from __future__ import annotations
@@ -28,72 +25,98 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from averimatec.judges import ImageScore, Judge, Matches
+from averimatec.judges import ImageScore, Judge, Matches, Pairs
 from averimatec.submission import Evidence
 
 __all__ = [
     "CONVENTIONS",
     "IMAGE_THRESHOLD",
+    "MODES",
     "Coverage",
     "Share",
     "by_count",
     "by_images",
+    "evidence_coverage",
 ]
 
 CONVENTIONS = ("official", "corrected")
 
+MODES = ("text-only", "interleaved", "separated")
+"""How evidence is compared; the last one is the paper's own."""
+
 IMAGE_THRESHOLD = 9
 """Of 10: matches whose image sets score below it are dropped."""
 
-_NAN = float("nan")
-
 
 class Share(NamedTuple):
-    """Shares of the reference that are covered and of the predictions that are right.
-
-    NaN where they are not scored.
-    """
+    """Shares of references covered and of predictions right; NaN if unscored."""
 
     recall: float
     precision: float
 
 
+_UNSCORED = Share(float("nan"), float("nan"))
+
+
 @dataclass(frozen=True)
 class Coverage:
-    """Both conventions' shares, and what went wrong."""
+    """Shares by both conventions, and the problems met."""
 
     official: Share
     corrected: Share
     problems: tuple[str, ...] = ()
 
 
+def evidence_coverage(
+    judge: Judge,
+    reference: Sequence[Evidence],
+    predicted: Sequence[Evidence],
+    files: Mapping[str, Path],
+    modes: Sequence[str],
+) -> dict[str, Coverage]:
+    """Compare evidence in each mode; text-only and separated share one judgement."""
+    some = bool(reference and predicted)
+    texts = Matches(0, 0)
+    if some and {"text-only", "separated"} & set(modes):
+        texts = judge.evidence(reference, predicted)
+    coverage = {}
+    for mode in modes:
+        if mode == "separated":
+            coverage[mode] = by_images(texts, reference, predicted, judge, files)
+            continue
+        matches = texts
+        if mode == "interleaved" and some:
+            matches = judge.interleaved(reference, predicted, files)
+        coverage[mode] = by_count(matches, len(reference), len(predicted))
+    return coverage
+
+
 def by_count(
     matches: Matches, references: int, predictions: int, *, questions: bool = False
 ) -> Coverage:
-    """Shares from how many items a judge says are covered.
-
-    Q-Eval, text-only and interleaved evaluation.
+    """Shares from counts of covered items: Q-Eval, text-only and interleaved.
 
     Parameters
     ----------
     questions
-        Where a side is empty, the official scorer gives questions 0, and leaves
+        Where one side is empty, the official scorer gives questions 0 and leaves
         evidence out.
 
-    >>> by_count(Matches(3, 3, ((1, 1), (2, 1)), ((1, 1), (1, 2))), references=2, predictions=3)
-    Coverage(official=Share(recall=1.0, precision=1.0), corrected=Share(recall=0.5, precision=0.6666666666666666), problems=())
+    >>> pairs = ((1, 1), (2, 1)), ((1, 1), (1, 2))
+    >>> by_count(Matches(3, 3, *pairs), references=2, predictions=3).corrected
+    Share(recall=0.5, precision=0.6666666666666666)
     """
     if not references or not predictions:
         return _empty(references, questions)
     problems = [matches.problem] if matches.problem else []
     if not matches.replied:
-        return Coverage(Share(_NAN, _NAN), Share(_NAN, _NAN), tuple(problems))
+        return Coverage(_UNSCORED, _UNSCORED, tuple(problems))
     official = Share(
         _capped(matches.reference, references), _capped(matches.predicted, predictions)
     )
     if matches.reference is None or matches.predicted is None:
-        return Coverage(official, Share(_NAN, _NAN), tuple(problems))
-    problems += _unknown(matches, references, predictions)
+        return Coverage(official, _UNSCORED, tuple(problems))
+    problems += _nonexistent(matches, references, predictions)
     corrected = Share(
         _distinct(matches.reference_pairs, matches.reference, references, predictions),
         _distinct(matches.predicted_pairs, matches.predicted, predictions, references),
@@ -108,133 +131,90 @@ def by_images(
     judge: Judge,
     files: Mapping[str, Path],
 ) -> Coverage:
-    """Shares from matched texts whose images match as well.
-
-    The separated evaluation.
-    """
+    """Shares from matched texts whose images match as well: separated evaluation."""
     if not reference or not predicted:
         return _empty(len(reference), questions=False)
-    if not matches.replied:
-        return Coverage(Share(_NAN, _NAN), Share(_NAN, _NAN), (matches.problem,))
     problems = [matches.problem] if matches.problem else []
-    problems += _unknown(matches, len(reference), len(predicted))
+    if not matches.replied:
+        return Coverage(_UNSCORED, _UNSCORED, tuple(problems))
+    problems += _nonexistent(matches, len(reference), len(predicted))
     scores: dict[tuple[int, int], ImageScore] = {}
 
-    def score(one: int, other: int) -> ImageScore | None:
-        """Score of the images of a reference item and a predicted item.
-
-        None where one of them does not exist.
-        """
-        if not (1 <= one <= len(reference) and 1 <= other <= len(predicted)):
+    def score(i: int, j: int) -> ImageScore | None:
+        """Score of the images of two items; None where one does not exist."""
+        if not (1 <= i <= len(reference) and 1 <= j <= len(predicted)):
             return None
-        if (one, other) not in scores:
-            scores[one, other] = _images(
-                reference[one - 1], predicted[other - 1], judge, files
+        if (i, j) not in scores:
+            scores[i, j] = _image_score(
+                reference[i - 1], predicted[j - 1], judge, files
             )
-        return scores[one, other]
+        return scores[i, j]
 
-    recall = _sides(matches.reference_pairs, score, len(reference))
-    precision = _sides(
-        tuple((other, one) for one, other in matches.predicted_pairs),
-        score,
-        len(predicted),
-        by=1,
-    )
-    problems += dict.fromkeys(
-        found.problem for found in scores.values() if found.problem
-    )
+    flipped = tuple((i, j) for j, i in matches.predicted_pairs)
+    recall = _matched_shares(matches.reference_pairs, score, len(reference), side=0)
+    precision = _matched_shares(flipped, score, len(predicted), side=1)
+    problems += dict.fromkeys(item.problem for item in scores.values() if item.problem)
     unscored = (
         matches.reference is None
         or matches.predicted is None
-        or any(found.value is None for found in scores.values())
+        or any(item.value is None for item in scores.values())
     )
-    corrected = Share(_NAN, _NAN) if unscored else Share(recall[1], precision[1])
+    corrected = _UNSCORED if unscored else Share(recall[1], precision[1])
     return Coverage(Share(recall[0], precision[0]), corrected, tuple(problems))
 
 
-def _sides(
-    pairs: Sequence[tuple[int, int]],
-    score: Callable[[int, int], ImageScore | None],
-    total: int,
-    by: int = 0,
+def _matched_shares(
+    pairs: Pairs, score: Callable[[int, int], ImageScore | None], total: int, side: int
 ) -> tuple[float, float]:
-    """Official and corrected share of items that are matched.
-
-    ``by`` says which of a pair's two numbers is the item's.
-    """
-    decided: dict[int, bool] = {}
-    held: set[int] = set()
+    """Official and corrected share of items that are matched, counted on one side."""
+    first: dict[int, bool] = {}
+    matched: set[int] = set()
     for pair in pairs:
         found = score(*pair)
-        # The official scorer takes what it cannot look up, open or ask for the same
-        # image, and a score it cannot read for none.
-        value = 10.0 if found is None or not found.replied else found.value
-        decided.setdefault(pair[by], value is not None and value >= IMAGE_THRESHOLD)
-        if (
-            found is not None
-            and found.value is not None
-            and found.value >= IMAGE_THRESHOLD
-        ):
-            held.add(pair[by])
-    return min(sum(decided.values()) / total, 1.0), len(held) / total
+        holds = found is not None and (found.value or 0.0) >= IMAGE_THRESHOLD
+        # The official scorer takes images that it cannot look up, open or ask about for
+        # the same images, and a score it cannot read for 0.
+        first.setdefault(pair[side], holds or found is None or not found.replied)
+        if holds:
+            matched.add(pair[side])
+    return min(sum(first.values()) / total, 1.0), len(matched) / total
 
 
-def _images(
-    one: Evidence, other: Evidence, judge: Judge, files: Mapping[str, Path]
+def _image_score(
+    first: Evidence, second: Evidence, judge: Judge, files: Mapping[str, Path]
 ) -> ImageScore:
-    if not one.images or not other.images:
+    if not first.images or not second.images:
         return ImageScore(10.0)
-    missing = [name for name in (*one.images, *other.images) if name not in files]
-    if missing:
-        return ImageScore(None, f"no file of the image {missing[0]}", replied=False)
+    for name in (*first.images, *second.images):
+        if name not in files:
+            return ImageScore(None, f"no file of the image {name}", replied=False)
     return judge.images(
-        [files[name] for name in one.images], [files[name] for name in other.images]
+        [files[name] for name in first.images], [files[name] for name in second.images]
     )
 
 
 def _empty(references: int, questions: bool) -> Coverage:
-    nothing = Share(0.0, 0.0)
-    out = Share(_NAN, _NAN)
-    return Coverage(nothing if questions else out, nothing if references else out)
+    zero = Share(0.0, 0.0)
+    return Coverage(zero if questions else _UNSCORED, zero if references else _UNSCORED)
 
 
 def _capped(count: int | None, total: int) -> float:
     return min((count or 0) / total, 1.0)
 
 
-def _distinct(
-    pairs: Sequence[tuple[int, int]], count: int, total: int, others: int
-) -> float:
-    """Share of items in valid pairs.
-
-    Replies without any pairs are taken by their count.
-    """
+def _distinct(pairs: Pairs, count: int, total: int, others: int) -> float:
+    """Share of items in valid pairs; replies without any pairs are taken by count."""
     if not pairs:
         return _capped(count, total)
-    return (
-        len(
-            {
-                item
-                for item, partner in pairs
-                if 1 <= item <= total and 1 <= partner <= others
-            }
-        )
-        / total
-    )
+    valid = {i for i, j in pairs if 1 <= i <= total and 1 <= j <= others}
+    return len(valid) / total
 
 
-def _unknown(matches: Matches, references: int, predictions: int) -> list[str]:
-    known = (
-        *((one, other) for one, other in matches.reference_pairs),
-        *((one, other) for other, one in matches.predicted_pairs),
-    )
-    wrong = [
-        pair
-        for pair in dict.fromkeys(known)
-        if not (1 <= pair[0] <= references and 1 <= pair[1] <= predictions)
-    ]
-    return [
-        f"the reply matches REF_{one} with PRED_{other}; there are {references} and"
-        f" {predictions}"
-        for one, other in wrong[:1]
-    ]
+def _nonexistent(matches: Matches, references: int, predictions: int) -> list[str]:
+    """The first pair whose items do not exist, as a problem."""
+    pairs = [*matches.reference_pairs, *((i, j) for j, i in matches.predicted_pairs)]
+    for i, j in pairs:
+        if not (1 <= i <= references and 1 <= j <= predictions):
+            there = f"there are {references} and {predictions}"
+            return [f"the reply matches REF_{i} with PRED_{j}; {there}"]
+    return []

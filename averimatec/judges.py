@@ -1,9 +1,8 @@
-"""Judges: which questions and evidence items of a reference a system's cover, and how
-alike two sets of images are.
+"""Judges: which items of a reference an output covers, how similar images are.
 
 A judge is a language model behind :class:`ModelJudge`, or :class:`LexicalJudge`, which
-is no model. The former's replies are read strictly. What does not parse is a problem
-that is counted and shown; the official scorer takes it for 0 without a word.
+uses no model. A model's reply that does not parse is a problem that is counted and
+shown; the official scorer silently counts it as 0.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from averimatec.lexical import align, similarities
-from averimatec.models import Model, ModelError, Reply
-from averimatec.pictures import hash_similarity, set_score
+from averimatec.models import Model, ModelError, Reply, excerpt
+from averimatec.pictures import hash_similarity
 from averimatec.prompts import fill
+from averimatec.similarity import align, set_score, similarities
 from averimatec.submission import Evidence
 from verite.errors import DataError, MissingDataError
 
@@ -33,6 +32,7 @@ __all__ = [
     "LexicalJudge",
     "Matches",
     "ModelJudge",
+    "Pairs",
     "parse_matches",
 ]
 
@@ -41,17 +41,17 @@ Pairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Matches:
-    """What a judge found. Items are counted from 1, as replies count them.
+    """A judge's matches. Items are counted from 1, as replies count them.
 
     Attributes
     ----------
     predicted, reference
-        How many predicted items are in the reference, and the other way round; None
-        where the reply does not say.
+        How many predicted items are in the reference, and the reverse; None where the
+        reply does not say.
     predicted_pairs, reference_pairs
         ``(predicted, reference)`` and ``(reference, predicted)``, in the reply's order.
     problem
-        What is wrong with the reply; empty if nothing is.
+        Why the reply cannot be used; empty if it can.
     replied
         Whether there was a reply at all.
     """
@@ -66,10 +66,9 @@ class Matches:
 
 @dataclass(frozen=True)
 class ImageScore:
-    """How alike two sets of images are, 0 to 10; None, and why, where it is not known.
+    """Similarity of two sets of images, 0 to 10, or None and the problem.
 
-    ``replied`` is False where nobody said anything: an image could not be opened, or
-    the judge could not be reached.
+    ``replied`` is False where an image could not be opened or the judge not reached.
     """
 
     value: float | None
@@ -78,14 +77,11 @@ class ImageScore:
 
 
 class Judge(Protocol):
-    """Anything that compares references with predictions.
-
-    ``files`` are image files by name.
-    """
+    """Anything that compares references with predictions; ``files`` is by name."""
 
     @property
     def name(self) -> str:
-        """What it is; it stands in every output."""
+        """Name of the judge, written into every output."""
 
     def questions(self, reference: Sequence[str], predicted: Sequence[str]) -> Matches:
         """Compare questions by their text (Q-Eval)."""
@@ -93,7 +89,7 @@ class Judge(Protocol):
     def evidence(
         self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
     ) -> Matches:
-        """Compare evidence by its text, all images taken for one."""
+        """Compare evidence by its text; all images count as the same."""
 
     def interleaved(
         self,
@@ -106,27 +102,23 @@ class Judge(Protocol):
     def images(
         self, reference: Sequence[Path], predicted: Sequence[Path]
     ) -> ImageScore:
-        """Score how alike two sets of images are."""
+        """Score how similar two sets of images are."""
 
 
 @dataclass(frozen=True)
 class LexicalJudge:
-    """A judge without a model.
+    """A judge without a model: aligned words, images compared by hash or by CLIP.
 
-    Words aligned one to one, images compared by hash or by CLIP. Deterministic, and
-    literal.
-
-    It knows no synonyms, no paraphrase and no reasoning, so its recall is a lower bound
-    of sorts; it serves for teaching, for tests, and for what must be the same tomorrow.
-    It does not replace the paper's scores.
+    It is deterministic. It knows no synonyms, no paraphrase and no reasoning, so its
+    recall is a kind of lower bound; it does not replace the paper's scores.
 
     Attributes
     ----------
     least
-        Similarity from which on two statements match
-        (:func:`averimatec.lexical.similarities`). At 0.5, on AVeriTeC's questions and
-        answers, a statement whose words are shuffled matches itself in 22 % of cases,
-        two statements of one claim match in 5 %, and one with slips of the pen in a
+        Similarity from which two statements match
+        (:func:`averimatec.similarity.similarities`). At 0.5, on AVeriTeC's questions
+        and answers, a statement whose words are shuffled matches itself in 22 % of
+        cases, two statements of one claim match in 5 %, and one with typing errors in a
         tenth of its words in over 99 %.
     encoder
         A CLIP to compare images by the cosine of their vectors; without one, perceptual
@@ -138,10 +130,9 @@ class LexicalJudge:
 
     @property
     def name(self) -> str:
-        """Says that it is no model, and what it compares by."""
-        how = (
-            f"vectors of {self.encoder.identity}" if self.encoder else "perceptual hash"
-        )
+        """Says that no model is used, and how images are compared."""
+        encoder = self.encoder
+        how = f"vectors of {encoder.identity}" if encoder else "perceptual hash"
         return (
             f"deterministic, no language model (lexical alignment from {self.least:g},"
             f" images by {how})"
@@ -155,7 +146,7 @@ class LexicalJudge:
         self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
     ) -> Matches:
         """Align statements."""
-        return self._matches(_texts(reference, predicted))
+        return self._matches(similarities(_texts(reference), _texts(predicted)))
 
     def interleaved(
         self,
@@ -163,72 +154,57 @@ class LexicalJudge:
         predicted: Sequence[Evidence],
         files: Mapping[str, Path],
     ) -> Matches:
-        """Align statements by likeness of text times likeness of images, where both
-        have images.
-        """
-        likeness = _texts(reference, predicted)
-        problems = []
-        for i, one in enumerate(reference):
-            for j, other in enumerate(predicted):
-                if one.images and other.images and likeness[i, j] >= self.least:
-                    missing = [
-                        name
-                        for name in (*one.images, *other.images)
-                        if name not in files
+        """Align statements by similarity of text, times that of images."""
+        similarity = similarities(_texts(reference), _texts(predicted))
+        for i, first in enumerate(reference):
+            for j, second in enumerate(predicted):
+                if not (first.images and second.images):
+                    continue
+                if similarity[i, j] < self.least:
+                    continue
+                try:
+                    sides = [
+                        [files[name] for name in x.images] for x in (first, second)
                     ]
-                    score = (
-                        ImageScore(None, f"no file of the image {missing[0]}")
-                        if missing
-                        else self.images(_paths(one, files), _paths(other, files))
-                    )
-                    problems += [score.problem] if score.problem else []
-                    likeness[i, j] *= (score.value or 0.0) / 10
-        found = self._matches(likeness)
-        return Matches(None, None, problem=problems[0]) if problems else found
+                except KeyError as error:
+                    return Matches(problem=f"no file of the image {error.args[0]}")
+                score = self.images(*sides)
+                if score.problem:
+                    return Matches(problem=score.problem)
+                similarity[i, j] *= (score.value or 0.0) / 10
+        return self._matches(similarity)
 
     def images(
         self, reference: Sequence[Path], predicted: Sequence[Path]
     ) -> ImageScore:
-        """Pair images so that they are most alike."""
+        """Pair images so that they are most similar."""
         try:
-            likeness = (
-                hash_similarity(reference, predicted)
-                if self.encoder is None
-                else self._cosines(reference, predicted)
-            )
+            if self.encoder is None:
+                return ImageScore(set_score(hash_similarity(reference, predicted)))
+            paths = {str(path): path for path in (*reference, *predicted)}
+            vectors = self.encoder.encode_images(paths, normalise=True).embeddings
         except (DataError, MissingDataError) as error:
             return ImageScore(None, str(error), replied=False)
-        return ImageScore(set_score(likeness))
+        first = vectors.rows([str(path) for path in reference])
+        second = vectors.rows([str(path) for path in predicted])
+        return ImageScore(set_score(np.clip(first @ second.T, 0, 1)))
 
-    def _cosines(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> np.ndarray:
-        assert self.encoder is not None  # noqa: S101
-        paths = {str(path): path for path in (*reference, *predicted)}
-        vectors = self.encoder.encode_images(paths, normalise=True).embeddings
-        first, second = (
-            vectors.rows([str(path) for path in side])
-            for side in (reference, predicted)
-        )
-        return np.asarray(np.clip(first @ second.T, 0, 1))
-
-    def _matches(self, likeness: np.ndarray) -> Matches:
-        pairs = [(i + 1, j + 1) for i, j in align(likeness, self.least)]
-        return Matches(
-            len(pairs), len(pairs), tuple((j, i) for i, j in pairs), tuple(pairs)
-        )
+    def _matches(self, similarity: np.ndarray) -> Matches:
+        pairs = tuple((i + 1, j + 1) for i, j in align(similarity, self.least))
+        flipped = tuple((j, i) for i, j in pairs)
+        return Matches(len(pairs), len(pairs), flipped, pairs)
 
 
 @dataclass
 class ModelJudge:
-    """A language model as a judge, asked in our own words for replies in the official
-    form.
+    """A language model as a judge, asked for replies in the official form.
 
     Attributes
     ----------
-    tokens, cost, asked
-        What its replies took, those from a cache left out, and how many there were,
-        those counted in.
+    asked
+        Number of replies.
+    tokens, cost
+        What the replies took, cached ones left out.
     """
 
     model: Model
@@ -246,20 +222,13 @@ class ModelJudge:
 
     def questions(self, reference: Sequence[str], predicted: Sequence[str]) -> Matches:
         """Ask which questions are covered."""
-        return self._ask(
-            "judge-questions-1", _numbered(reference), _numbered(predicted), ()
-        )
+        return self._compare("judge-questions-1", reference, predicted)
 
     def evidence(
         self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
     ) -> Matches:
         """Ask which facts are supported, images aside."""
-        return self._ask(
-            "judge-evidence-1",
-            _numbered([each.text for each in reference]),
-            _numbered([each.text for each in predicted]),
-            (),
-        )
+        return self._compare("judge-evidence-1", _texts(reference), _texts(predicted))
 
     def interleaved(
         self,
@@ -270,55 +239,45 @@ class ModelJudge:
         """Ask which facts are supported, images among the words."""
         images: list[Path] = []
         try:
-            texts = [
-                _numbered([_with_images(each, files, images) for each in items])
-                for items in (predicted, reference)
-            ]
+            second = [_with_images(item, files, images) for item in predicted]
+            first = [_with_images(item, files, images) for item in reference]
         except KeyError as error:
-            return Matches(
-                problem=f"no file of the image {error.args[0]}", replied=False
-            )
-        return self._ask("judge-interleaved-1", texts[1], texts[0], images)
+            problem = f"no file of the image {error.args[0]}"
+            return Matches(problem=problem, replied=False)
+        return self._compare("judge-interleaved-1", first, second, images)
 
     def images(
         self, reference: Sequence[Path], predicted: Sequence[Path]
     ) -> ImageScore:
-        """Ask how alike two sets are."""
-        first = " ".join(f"<image {number}>" for number in range(1, len(predicted) + 1))
-        second = " ".join(
-            f"<image {number}>"
-            for number in range(len(predicted) + 1, len(predicted) + len(reference) + 1)
-        )
+        """Ask how similar two sets are."""
+        images = [*predicted, *reference]
+        places = [f"<image {number}>" for number in range(1, len(images) + 1)]
+        first, second = places[: len(predicted)], places[len(predicted) :]
+        prompt = fill("judge-images-1", first=" ".join(first), second=" ".join(second))
         try:
-            reply = self._complete(
-                fill("judge-images-1", first=first, second=second),
-                [*predicted, *reference],
-            )
+            reply = self._complete(prompt, images)
         except (ModelError, DataError, MissingDataError) as error:
             return ImageScore(None, str(error), replied=False)
-        found = re.fullmatch(
+        number = re.fullmatch(
             r"\D*?(?<!-)\b(10|\d)\b(?:\s*(?:/|out of)\s*10)?\W*", reply.text.strip()
         )
-        return (
-            ImageScore(float(found[1]))
-            if found
-            else ImageScore(
-                None,
-                f"expected one whole number from 0 to 10, found {_short(reply.text)}",
-            )
-        )
+        if number:
+            return ImageScore(float(number[1]))
+        wanted = "expected one whole number from 0 to 10"
+        return ImageScore(None, f"{wanted}, found {excerpt(reply.text)}")
 
-    def _ask(
-        self, prompt: str, reference: str, predicted: str, images: Sequence[Path]
+    def _compare(
+        self,
+        prompt: str,
+        reference: Sequence[str],
+        predicted: Sequence[str],
+        images: Sequence[Path] = (),
     ) -> Matches:
+        lists = {"reference": _numbered(reference), "predicted": _numbered(predicted)}
         if not images:  # so that texts cannot name images that are not there
-            reference, predicted = (
-                text.replace("<image ", "< image ") for text in (reference, predicted)
-            )
+            lists = {k: v.replace("<image ", "< image ") for k, v in lists.items()}
         try:
-            reply = self._complete(
-                fill(prompt, reference=reference, predicted=predicted), images
-            )
+            reply = self._complete(fill(prompt, **lists), images)
         except ModelError as error:
             return Matches(problem=str(error), replied=False)
         return parse_matches(reply.text)
@@ -334,54 +293,42 @@ class ModelJudge:
 
 
 def parse_matches(reply: str) -> Matches:
-    r"""Read a judge's reply in the official form.
+    r"""Read a judge's reply in the official form: two lines with a count and its pairs.
 
-    Two lines with a count and the pairs behind it.
+    Explanations are passed over. The last line of each kind counts, as models repeat
+    the form before they fill it. Pairs are read by their numbers, so a slip such as
+    ``RPED_3`` does no harm.
 
-    Explanations and whatever else the official form holds are passed over. The last
-    line of each kind counts, as models repeat the form before they fill it. Pairs are
-    read by their numbers, so a slip such as ``RPED_3`` does no harm.
-
-    >>> parse_matches("[PRED in REF]: 1; (PRED_2,REF_1)\n[REF in PRED]: 1; (REF_1,PRED_2)").reference_pairs
+    >>> reply = "[PRED in REF]: 1; (PRED_2,REF_1)\n[REF in PRED]: 1; (REF_1,PRED_2)"
+    >>> parse_matches(reply).reference_pairs
     ((1, 2),)
     >>> parse_matches("I cannot compare them.").problem
     "expected a line '[PRED in REF]: N; pairs', found 'I cannot compare them.'"
     """
     counts: list[int | None] = []
     pairs: list[Pairs] = []
-    problem = ""
+    problems = []
     for kind in ("PRED in REF", "REF in PRED"):
         lines = re.findall(rf"^\W*\[{kind}\]:[ \t]*(.*)$", reply, re.MULTILINE)
-        count, _, listed = lines[-1].partition(";") if lines else ("", "", "")
-        named = [
-            re.findall(r"_\s*(\d+)", each)
-            for each in re.findall(r"\(([^()]*)\)", listed)
+        line = lines[-1] if lines else ""
+        count, _, listed = line.partition(";")
+        numbers = [
+            tuple(map(int, re.findall(r"_\s*(\d+)", pair)))
+            for pair in re.findall(r"\(([^()]*)\)", listed)
         ]
         counts.append(int(count) if re.fullmatch(r"\s*\d{1,4}\s*", count) else None)
-        pairs.append(
-            tuple((int(each[0]), int(each[1])) for each in named if len(each) == 2)
-        )
+        pairs.append(tuple((pair[0], pair[1]) for pair in numbers if len(pair) == 2))
         if counts[-1] is None:
-            problem = (
-                problem
-                or f"expected a line '[{kind}]: N; pairs', found {_short(lines[-1] if lines else reply)}"
-            )
-        elif any(len(each) != 2 for each in named):
-            problem = (
-                problem
-                or f"expected pairs such as (PRED_1,REF_2), found {_short(listed)}"
-            )
-    return Matches(counts[0], counts[1], pairs[0], pairs[1], problem)
+            wanted = f"a line '[{kind}]: N; pairs'"
+            problems.append(f"expected {wanted}, found {excerpt(line or reply)}")
+        elif len(pairs[-1]) < len(numbers):
+            wanted = "pairs such as (PRED_1,REF_2)"
+            problems.append(f"expected {wanted}, found {excerpt(listed)}")
+    return Matches(*counts, *pairs, problem=problems[0] if problems else "")
 
 
-def _texts(reference: Sequence[Evidence], predicted: Sequence[Evidence]) -> np.ndarray:
-    return similarities(
-        [each.text for each in reference], [each.text for each in predicted]
-    )
-
-
-def _paths(item: Evidence, files: Mapping[str, Path]) -> list[Path]:
-    return [files[name] for name in item.images]
+def _texts(items: Sequence[Evidence]) -> list[str]:
+    return [item.text for item in items]
 
 
 def _numbered(texts: Sequence[str]) -> str:
@@ -391,20 +338,13 @@ def _numbered(texts: Sequence[str]) -> str:
 
 
 def _with_images(item: Evidence, files: Mapping[str, Path], images: list[Path]) -> str:
-    """The text with each token replaced by its image's place among all images, which
-    are collected on the way.
-    """
+    """The text with tokens renumbered for ``images``, to which its images are added."""
 
-    def place(found: re.Match[str]) -> str:
-        number = int(found[1])
+    def place(token: re.Match[str]) -> str:
+        number = int(token[1])
         if not 1 <= number <= len(item.images):
-            return found[0]
+            return token[0]
         images.append(files[item.images[number - 1]])
         return f"<image {len(images)}>"
 
     return re.sub(r"\[IMG_(\d+)\]", place, item.text.replace("<image ", "< image "))
-
-
-def _short(text: str) -> str:
-    plain = " ".join(text.split())
-    return repr(plain if len(plain) <= 80 else f"{plain[:77]}...")

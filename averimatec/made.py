@@ -1,24 +1,20 @@
-"""Claims made by the newsroom.
+"""Claims made by the newsroom: a small synthetic AVerImaTeC with its evidence.
 
-A small synthetic AVerImaTeC, with pages and pictures to verify it by.
+Each claim reports an event of the newsroom's world (:mod:`verite.newsroom`) beside a
+picture. Reports of events, with their pictures, make the knowledge store. It also has
+pages that must not be used or obeyed: fact-checks published after the claim, a page
+without a date, one that addresses machines. It is for teaching; it is not evidence.
 
-Each claim tells an event of the newsroom's world (:mod:`verite.newsroom`) beside a
-picture. Reports of events, with their pictures, make the knowledge store. So do pages
-that must not be used, or not be obeyed: fact-checks that came after the claim, a page
-without a date, one that speaks to machines. It teaches; it is not evidence.
-
-============== =========================
-========================================================================== recipe
-verdict                   what is so ============== =========================
-========================================================================== true
-Supported                 picture and text show one event, as two papers report it
-out-of-context Refuted                   the event took place, but the picture is of an
-earlier one miscaptioned   Refuted                   the picture is of the event, but
-the text gets one or two things wrong unreported     Not Enough Evidence       no page
-tells of the event, and none has the picture disputed       Conflicting/Cherrypicking
-one paper reports what the claim says, another one something else ==============
-=========================
-==========================================================================
+============== ======================== ===============================================
+recipe         verdict                  facts
+============== ======================== ===============================================
+true           Supported                picture and text show one event, reported twice
+out-of-context Refuted                  the event took place, the picture is of another
+miscaptioned   Refuted                  the text gets one or two facts wrong
+unreported     Not Enough Evidence      no page has the event or the picture
+disputed       Conflicting/             one paper reports what the claim says, another
+               Cherrypicking            one contradicts it
+============== ======================== ===============================================
 
 The first three are VERITE's three labels.
 """
@@ -42,29 +38,18 @@ from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE
 
 __all__ = ["RECIPES", "MadeClaims", "make_claims"]
 
-
-_ROUND = (
-    TRUE,
-    TRUE,
-    TRUE,
-    *[OUT_OF_CONTEXT] * 3,
-    MISCAPTIONED,
-    MISCAPTIONED,
-    "unreported",
-    "unreported",
-    "disputed",
-    "disputed",
-)
-
-_NOTE = (
-    "Made up by averimatec.make_claims. It teaches, and is no evidence about real"
-    " claims."
+_DOZEN = (
+    [TRUE] * 3
+    + [OUT_OF_CONTEXT] * 3
+    + [MISCAPTIONED] * 2
+    + ["unreported"] * 2
+    + ["disputed"] * 2
 )
 
 
 @dataclass(frozen=True)
 class MadeClaims:
-    """Where the files are, and what stands in them.
+    """Synthetic claims and their files.
 
     Attributes
     ----------
@@ -91,8 +76,8 @@ def make_claims(
     """Write a synthetic AVerImaTeC, then read it as the real one is read.
 
     Writes ``train.json``, ``val.json``, ``test.json`` (half, a quarter, a quarter of
-    the claims), ``images/``, ``store/`` and ``made.json``, which says that all of it is
-    made up.
+    the claims), ``images/``, ``store/`` and ``made.json``, which records that all of it
+    is synthetic.
 
     Parameters
     ----------
@@ -101,11 +86,6 @@ def make_claims(
         two unreported, two disputed.
     seed
         0 or more; the same seed gives the same files.
-
-    Raises
-    ------
-    ParameterError
-        ``claims`` or ``seed`` is out of range.
 
     >>> import tempfile
     >>> made = make_claims(tempfile.mkdtemp(), claims=12)
@@ -124,50 +104,32 @@ def make_claims(
     recipes = [
         recipe
         for start in range(0, claims, 12)
-        for recipe in rng.permutation(_ROUND)[: claims - start].tolist()
+        for recipe in rng.permutation(_DOZEN)[: claims - start].tolist()
     ]
-    told = [
+    written = [
         desk.claim(number, event, recipe)
         for number, (event, recipe) in enumerate(zip(events, recipes, strict=True))
     ]
     desk.noise(sample_events(claims // 2, rng))
     order = sorted(
-        range(claims),
-        key=lambda number: (told[number].date or datetime.date.min, number),
+        range(claims), key=lambda i: (written[i].date or datetime.date.min, i)
     )
-    ends = {
-        "train": (0, claims // 2),
-        "val": (claims // 2, claims - claims // 4),
-        "test": (claims - claims // 4, claims),
-    }
-    by_split = {
-        split: [order[place] for place in range(*ends[split])] for split in ends
-    }
-    for split, numbers in by_split.items():
-        write_claims(place / f"{split}.json", [told[number] for number in numbers])
-    named = {name for claim in told for name in claim.image_names()}
-    for name in sorted(named):
+    half, rest = claims // 2, claims - claims // 4
+    numbers = {"train": order[:half], "val": order[half:rest], "test": order[rest:]}
+    splits, by_split = {}, {}
+    for split, members in numbers.items():
+        path = place / f"{split}.json"
+        write_claims(path, [written[number] for number in members])
+        splits[split] = read_claims(path)
+        by_split[split] = {str(i): recipes[number] for i, number in enumerate(members)}
+    for name in sorted({name for claim in written for name in claim.image_names()}):
         with atomic_path(place / "images" / name) as temporary:
             temporary.write_bytes(desk.pictures[name])
-    published = {name for page in desk.pages for name in page.images}
+    published = sorted({name for page in desk.pages for name in page.images})
     write_store(
-        place / "store",
-        desk.pages,
-        {name: desk.pictures[name] for name in sorted(published)},
+        place / "store", desk.pages, {name: desk.pictures[name] for name in published}
     )
-    found = {
-        split: {str(at): recipes[number] for at, number in enumerate(numbers)}
-        for split, numbers in by_split.items()
-    }
-    write_json(
-        place / "made.json",
-        {
-            "synthetic": True,
-            "note": _NOTE,
-            "claims": claims,
-            "seed": seed,
-            "recipes": found,
-        },
-    )
-    splits = {split: read_claims(place / f"{split}.json") for split in ends}
-    return MadeClaims(place, splits, read_store(place / "store"), found)
+    note = "Synthetic, for teaching: no evidence about real claims."
+    record = {"synthetic": True, "note": note, "claims": claims, "seed": seed}
+    write_json(place / "made.json", record | {"recipes": by_split})
+    return MadeClaims(place, splits, read_store(place / "store"), by_split)

@@ -1,252 +1,343 @@
-"""Language models behind one interface, for judges and for the baseline.
+"""Language models behind one interface: an endpoint, cached replies, a script.
 
-An endpoint, a local model, cached replies, a script.
+A prompt may say where its images belong: ``<image 1>`` is the first of them, and those
+not named follow the prompt. What a prompt quotes (claims, pages) is text; nothing in it
+is run, followed or fetched here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import json
+import base64
+import io
 import os
-import threading
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from averimatec.endpoint import EndpointModel
-from averimatec.replies import Model, ModelError, Reply, ScriptedModel, parts, snippet
+from verite.blocks import content_key, run_blocks
 from verite.encoders.pictures import open_picture
-from verite.errors import DataError, MissingDataError, ParameterError
+from verite.errors import MissingDataError, ParameterError, VeriteError
+from verite.files import read_text, sha256, write_text
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 __all__ = [
     "CachedModel",
     "EndpointModel",
-    "HuggingFaceModel",
     "Model",
     "ModelError",
+    "PairedModel",
     "Reply",
     "ScriptedModel",
+    "check_endpoint",
+    "excerpt",
     "open_model",
     "parts",
 ]
 
+_IMAGE = re.compile(r"<image (\d+)>")
+_SIDE = 1024  # pixels; larger pictures are scaled down, as endpoints would do
 
-@dataclass
-class HuggingFaceModel:
-    """A chat model that runs on this machine, through the library transformers, which
-    is not installed with this package.
+
+class ModelError(VeriteError):
+    """A model gave no reply that can be used."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's reply and what it took.
 
     Attributes
     ----------
-    model
-        A folder, or a name on the hub, as transformers takes it.
-    images
-        Whether it sees: the pipeline ``image-text-to-text`` is used, and otherwise
-        ``text-generation``.
+    tokens_in, tokens_out
+        As the model counts them; 0 where it does not say.
+    cost
+        By the prices given when it was asked for.
+    cached
+        Whether it was read from a file, and so took nothing now.
     """
 
+    text: str
     model: str
-    images: bool = True
-    max_tokens: int = 1024
-    device: str = "auto"
-    _pipeline: Any = field(default=None, repr=False)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    cached: bool = False
+
+
+class Model(Protocol):
+    """Anything that completes prompts."""
 
     @property
     def name(self) -> str:
-        """The model and its settings."""
-        return f"{self.model} through transformers (greedy, {self.max_tokens} tokens)"
+        """The model, with all settings that its replies depend on."""
 
     def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
-        """Run the model, greedily; it is loaded at the first call."""
-        if images and not self.images:
-            raise ParameterError(
-                f"{self.model} was opened as a model that sees no images, and the"
-                f" prompt has {len(images)}."
-            )
-        if self._pipeline is None:
-            try:
-                pipeline = importlib.import_module("transformers").pipeline
-            except ImportError as error:
-                raise MissingDataError(
-                    f"{self.model}: needs the library transformers. Install it, or use"
-                    " an endpoint."
-                ) from error
-            task = "image-text-to-text" if self.images else "text-generation"
-            try:
-                self._pipeline = pipeline(
-                    task, model=self.model, device_map=self.device
-                )
-            except (OSError, ValueError) as error:
-                raise ModelError(
-                    f"{self.model}: cannot be loaded ({error}). Give a folder that"
-                    " holds it."
-                ) from error
-        content: Any = [
-            (
-                {"type": "text", "text": part}
-                if isinstance(part, str)
-                else {"type": "image", "image": open_picture(part)[0]}
-            )
-            for part in parts(prompt, images)
-        ]
-        message = {"role": "user", "content": content if self.images else prompt}
-        how = {"max_new_tokens": self.max_tokens, "do_sample": False}
-        if self.images:
-            found = self._pipeline(
-                text=[message], generate_kwargs=how, return_full_text=False
-            )
-        else:
-            found = self._pipeline([message], return_full_text=False, **how)
-        text = found[0]["generated_text"]
-        return Reply(
-            text if isinstance(text, str) else str(text[-1]["content"]), self.name
+        """Reply to a prompt, or raise :class:`ModelError`."""
+
+
+@dataclass(frozen=True)
+class ScriptedModel:
+    """A function as a model: rules, or the replies of a test.
+
+    >>> ScriptedModel(lambda prompt, images: prompt.upper()).complete("yes").text
+    'YES'
+    """
+
+    script: Callable[[str, Sequence[Path]], str]
+    name: str = "scripted"
+
+    def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
+        """Reply as the function says."""
+        return Reply(self.script(prompt, images), self.name)
+
+
+@dataclass(frozen=True)
+class EndpointModel:
+    """A chat model behind an OpenAI-compatible endpoint, through the library openai.
+
+    The library asks again after a growing pause, or the one that the server names, if
+    there is no answer, too many requests, or a fault of the server's. Other errors (a
+    wrong key, an unknown model) are raised at once. Redirects are not followed: the key
+    goes to no other host. A local model is served to this class by vLLM, llama.cpp or
+    ``transformers serve``.
+
+    Attributes
+    ----------
+    url
+        Without ``/chat/completions``, such as ``http://localhost:8000/v1``.
+    model
+        The endpoint's name for it.
+    key_variable
+        Environment variable that holds the key; empty for none. The key itself is
+        never written or shown.
+    seconds
+        Time for one answer.
+    tries
+        How often to ask.
+    prices
+        Of a million tokens read and written.
+    """
+
+    url: str
+    model: str
+    key_variable: str = ""
+    seconds: float = 120.0
+    tries: int = 5
+    prices: tuple[float, float] = (0.0, 0.0)
+    max_tokens: int = 1024
+    temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_endpoint(self.url, self.key_variable)
+
+    @property
+    def name(self) -> str:
+        """The model, its host, and its settings."""
+        host = self.url.split("://", 1)[1].split("@")[-1]
+        settings = f"temperature {self.temperature:g}, {self.max_tokens} tokens"
+        return f"{self.model} at {host} ({settings})"
+
+    @cached_property
+    def _client(self) -> OpenAI:
+        import openai
+
+        return openai.OpenAI(
+            base_url=self.url,
+            api_key=os.environ.get(self.key_variable) or "none",  # one is required
+            max_retries=self.tries - 1,
+            timeout=self.seconds,
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
+
+    def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
+        """Ask the endpoint."""
+        import openai
+
+        content: Any = [_content(part) for part in parts(prompt, images)]
+        try:
+            answer = self._client.chat.completions.create(
+                model=self.model,
+                messages=[{"role": "user", "content": content if images else prompt}],
+                temperature=self.temperature,
+                max_tokens=self.max_tokens,
+            )
+            text, usage = answer.choices[0].message.content, answer.usage
+            if text is None:
+                raise TypeError
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"{self.url}: the answer is no chat completion. Check the address."
+            ) from error
+        except openai.APITimeoutError as error:
+            raise ModelError(
+                f"{self.url}: no answer in {self.tries} tries of {self.seconds:g} s."
+            ) from error
+        except openai.APIConnectionError as error:
+            raise ModelError(
+                f"{self.url}: no connection after {self.tries} tries."
+            ) from error
+        except openai.APIError as error:
+            key = os.environ.get(self.key_variable) or None  # some servers repeat it
+            reason = str(error).replace(key, "***") if key else str(error)
+            raise ModelError(
+                f"{self.url}: {excerpt(reason)}. Check address, model and key; replies"
+                " so far are kept."
+            ) from None
+        read = usage.prompt_tokens if usage else 0
+        written = usage.completion_tokens if usage else 0
+        cost = (read * self.prices[0] + written * self.prices[1]) / 1e6
+        plain = text.encode("utf8", "replace").decode()  # may hold half a character
+        return Reply(plain, self.name, read, written, cost)
+
+
+@dataclass(frozen=True)
+class PairedModel:
+    """One model for text alone, another for images: the paper's LLM and MLLM."""
+
+    text: Model
+    seeing: Model
+
+    @property
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.text.name}; with images: {self.seeing.name}"
+
+    def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
+        """Ask one of them."""
+        return (self.seeing if images else self.text).complete(prompt, images)
 
 
 class CachedModel:
-    """A model whose replies are kept in a file, by the content of prompt and images.
-
-    Or such a file alone.
-
-    The file has a line of JSON a reply. Lines are only ever added, each in one write,
-    so a run that is killed loses no reply; a last line that was cut short is left out.
+    """A model whose replies are kept in a folder, or such a folder alone.
 
     Parameters
     ----------
-    path
-        The file.
+    folder
+        The folder, for replies of one model.
     model
-        Who is asked for what the file lacks; None raises :class:`ModelError` instead.
+        Asked for what the folder lacks; None raises :class:`ModelError` instead.
 
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "replies.jsonl"
-    >>> CachedModel(path, ScriptedModel(lambda prompt, images: "yes")).complete("Is it?").cached
+    >>> folder = tempfile.mkdtemp()
+    >>> model = ScriptedModel(lambda prompt, images: "yes")
+    >>> CachedModel(folder, model).complete("Is it?").cached
     False
-    >>> CachedModel(path).complete("Is it?")
-    Reply(text='yes', model='scripted', tokens_in=0, tokens_out=0, cost=0.0, cached=True)
+    >>> CachedModel(folder).complete("Is it?").cached
+    True
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], model: Model | None = None
+        self, folder: str | os.PathLike[str], model: Model | None = None
     ) -> None:
-        self.path, self.model = Path(path), model
-        self._lock = threading.Lock()
-        if model is None and not self.path.is_file():
+        self.folder, self.model = Path(folder), model
+        record = self.folder / "model.txt"
+        if record.is_file():
+            self.name = read_text(record)
+            if model is not None and model.name != self.name:
+                raise ParameterError(
+                    f"{folder} has replies of {self.name}. Use another folder."
+                )
+        elif model is not None:
+            self.name = model.name
+            write_text(record, model.name)
+        else:
             raise MissingDataError(
-                f"no such file of cached replies: {self.path}. Make one by asking a"
-                " model."
+                f"no folder of cached replies: {folder}. Make one by asking a model."
             )
-        if model is not None and self.path.is_file():
-            _cut_unfinished(self.path)
-        self._replies = self._read() if self.path.is_file() else {}
-        names = sorted({reply.model for reply in self._replies.values()})
-        if model is None and len(names) > 1:
-            raise DataError(
-                f"{self.path}: holds replies of {len(names)} models"
-                f" ({', '.join(names)}). Use a file of one model."
-            )
-        self.name = model.name if model else next(iter(names), "nobody")
 
     def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
-        """Reply from the file, or ask and keep the reply."""
-        digests = [
-            hashlib.sha256(Path(image).read_bytes()).hexdigest() for image in images
-        ]
-        key = hashlib.sha256(
-            json.dumps([self.name, prompt, digests]).encode()
-        ).hexdigest()
-        with self._lock:
-            known = self._replies.get(key)
-        if known is not None:
-            return replace(known, cached=True)
-        if self.model is None:
-            raise ModelError(
-                f"{self.path}: has no reply to this prompt: {prompt[:60]!r}... Ask a"
-                " model, and keep its replies there."
-            )
-        reply = self.model.complete(prompt, images)
-        with self._lock:
-            self._replies[key] = reply
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            line = json.dumps(
-                {"key": key, **asdict(reply)}
-            )  # in ASCII: a reply may hold half a character
-            with self.path.open("ab") as stream:
-                stream.write(f"{line}\n".encode())
-        return reply
+        """Reply from the folder, or ask and keep the reply."""
+        asked = False
 
-    def _read(self) -> dict[str, Reply]:
-        lines = self.path.read_bytes().split(b"\n")
-        found = {}
-        for number, line in enumerate(lines, 1):
-            try:
-                row = json.loads(line) if line.strip() else None
-                if row is not None:
-                    key = row.pop("key")
-                    found[key] = Reply(**row)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                if number < len(lines):  # only the last line can have been cut short
-                    raise DataError(
-                        f"{self.path}, line {number}: expected a cached reply, found"
-                        f" {snippet(line)}."
-                    ) from error
-        return found
+        def ask() -> dict[str, Any]:
+            nonlocal asked
+            asked = True
+            if self.model is None:
+                start = excerpt(prompt)
+                raise ModelError(f"{self.folder}: no reply to this prompt: {start}.")
+            return asdict(self.model.complete(prompt, images))
+
+        key = content_key(self.name, prompt, [sha256(path) for path in images])
+        row = run_blocks(ask, {key: ()}, directory=self.folder)[key]
+        return Reply(**{**row, "cached": not asked})
 
 
-def open_model(
-    kind: str,
-    *,
-    model: str = "",
-    url: str = "",
-    key_variable: str = "",
-    cache: Path | None = None,
-    **settings: Any,
-) -> CachedModel | EndpointModel | HuggingFaceModel:
-    """Open a model as a command line names it.
+def open_model(kind: str, endpoint: EndpointModel | None, cache: Path) -> CachedModel:
+    """Open a model as the command line names it.
 
     Parameters
     ----------
     kind
-        ``endpoint``, ``huggingface`` or ``cached``.
+        ``endpoint`` or ``cached``.
     cache
-        File of replies, kept there and taken from there.
-    settings
-        Of :class:`EndpointModel` or :class:`HuggingFaceModel`.
-
-    Raises
-    ------
-    ParameterError
-        There is no such kind, or something it needs is not given.
+        Folder of replies.
     """
     if kind == "cached":
-        if cache is None:
-            raise ParameterError("which file holds the cached replies? Name it.")
         return CachedModel(cache)
-    if kind not in ("endpoint", "huggingface"):
+    if kind != "endpoint":
+        raise ParameterError(f"unknown model {kind!r}. Choose endpoint or cached.")
+    if endpoint is None:
+        raise ParameterError("endpoint: give the model's name and its address.")
+    return CachedModel(cache, endpoint)
+
+
+def check_endpoint(url: str, key_variable: str) -> None:
+    """Check address and key before anything is asked.
+
+    >>> check_endpoint("localhost:8000", "")
+    Traceback (most recent call last):
+        ...
+    verite.errors.ParameterError: expected an http:// or https:// address, found 'localhost:8000'.
+    """  # noqa: E501
+    if not url.startswith(("http://", "https://")):
+        raise ParameterError(f"expected an http:// or https:// address, found {url!r}.")
+    if key_variable and not os.environ.get(key_variable):
         raise ParameterError(
-            f"unknown kind of model: {kind!r}. There are: endpoint, huggingface,"
-            " cached."
+            f"the environment variable {key_variable} is empty. Set it to your key."
         )
-    if not model or (kind == "endpoint" and not url):
-        raise ParameterError(
-            f"{kind}: which model? Give"
-            f" {'its name and the address of the endpoint' if kind == 'endpoint' else 'its folder'}."
-        )
-    opened = (
-        EndpointModel(url, model, key_variable, **settings)
-        if kind == "endpoint"
-        else HuggingFaceModel(model, **settings)
-    )
-    return CachedModel(cache, opened) if cache is not None else opened
 
 
-def _cut_unfinished(path: Path) -> None:
-    """Take away what follows the last line end.
+def parts(prompt: str, images: Sequence[Path] = ()) -> list[str | Path]:
+    """Split a prompt where its images belong.
 
-    A line that a killed run could not finish.
+    >>> parts("Is <image 2> older than <image 1>?", [Path("a.png"), Path("b.png")])
+    ['Is ', PosixPath('b.png'), ' older than ', PosixPath('a.png'), '?']
     """
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        os.truncate(path, content.rfind(b"\n") + 1)
+    pieces = _IMAGE.split(prompt)
+    numbers = [int(number) for number in pieces[1::2]]
+    if any(not 1 <= number <= len(images) for number in numbers):
+        raise ParameterError(
+            f"the prompt names image {max(numbers)}, and {len(images)} were given."
+        )
+    split: list[str | Path] = [
+        images[int(piece) - 1] if place % 2 else piece
+        for place, piece in enumerate(pieces)
+    ]
+    split += [image for number, image in enumerate(images, 1) if number not in numbers]
+    return [piece for piece in split if piece != ""]
+
+
+def excerpt(text: str) -> str:
+    """A text as an error shows it: one line of at most 80 characters, quoted.
+
+    >>> excerpt("Please  log in")
+    "'Please log in'"
+    """
+    plain = " ".join(text.split())
+    return repr(plain if len(plain) <= 80 else f"{plain[:77]}...")
+
+
+def _content(part: str | Path) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    picture, _ = open_picture(part)
+    picture.thumbnail((_SIDE, _SIDE))
+    stream = io.BytesIO()
+    picture.save(stream, "PNG")
+    data = base64.b64encode(stream.getvalue()).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}

@@ -1,6 +1,7 @@
-"""Reading JSON that people wrote.
+"""Reading JSON that people wrote, checked by pydantic.
 
-Field by field, with everything that is wrong named at once.
+All wrong fields of a file are reported at once: where, what was expected, what was
+found. The field types clean what files differ in: nulls, blanks, lists of one, dates.
 """
 
 from __future__ import annotations
@@ -10,140 +11,102 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic.fields import Field
+from pydantic_core import PydanticCustomError
 
 from verite.errors import DataError
 from verite.files import read_text
 
-__all__ = ["Fields", "letters", "raise_problems", "read_rows", "repeated", "short"]
+__all__ = [
+    "Day",
+    "FileNames",
+    "Identifier",
+    "RequiredText",
+    "Text",
+    "Texts",
+    "expected",
+    "parse_rows",
+    "problems_of",
+    "raise_problems",
+    "read_rows",
+]
 
-_NOTHING = object()
+_EXPECTED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dataclass_type": "an object",
+    "dict_type": "an object",
+    "missing": "text",
+    "string_type": "text",
+    "too_short": "text",
+    "tuple_type": "a list",
+}
+"""What pydantic's kinds of errors are called here."""
 
 
-def letters(text: str) -> str:
-    """Letters of a text in lower case: what is left when spellings differ.
-
-    >>> letters("Conflicting Evidence/Cherry-picking")
-    'conflictingevidencecherrypicking'
-    """
-    return re.sub(r"[^a-z]", "", text.lower())
+def expected(what: str) -> PydanticCustomError:
+    """Error for a validator to raise: the field should hold ``what``."""
+    return PydanticCustomError("expected", "{what}", {"what": what})
 
 
-class Fields:
-    """A JSON object, read field by field.
+def _clean(value: Any) -> Any:
+    return "" if value is None else value.strip() if isinstance(value, str) else value
 
-    What is wrong is noted with its place, and reading goes on.
-    """
 
-    def __init__(self, row: Mapping[str, Any], where: str, problems: list[str]) -> None:
-        self._row, self._where, self._problems = row, where, problems
+def _listed(value: Any) -> Any:
+    values = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple):
+        return values
+    return [item for item in values if not isinstance(item, str) or item.strip()]
 
-    def wrong(self, name: str, expected: str, found: object) -> None:
-        """Note what is wrong with a field."""
-        self._problems.append(
-            f"{self._where}, {name}: expected {expected}, found {short(found)}"
-        )
 
-    def text(self, name: str, *, required: bool = False) -> str:
-        """A text, empty where there is none."""
-        value = self._row.get(name)
-        if isinstance(value, str) and (value.strip() or not required):
-            return value.strip()
-        if value is not None or required:
-            self.wrong(name, "text", value if name in self._row else _NOTHING)
-        return ""
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Several texts, or one that stands alone."""
-        value = self._row.get(name)
-        found = [] if value is None else [value] if isinstance(value, str) else value
-        if not isinstance(found, list) or not all(
-            isinstance(each, str) for each in found
-        ):
-            self.wrong(name, "a list of texts", value)
-            return ()
-        return tuple(each.strip() for each in found if each.strip())
-
-    def images(self, name: str) -> tuple[str, ...]:
-        """Names of images, without the folders that some files put in front."""
-        return tuple(PurePosixPath(each).name for each in self.texts(name))
-
-    def choice(
-        self,
-        name: str,
-        known: Mapping[str, str],
-        expected: Sequence[str],
-        *,
-        required: bool = True,
-    ) -> str:
-        """One of some spellings."""
-        text = self.text(name, required=required)
-        found = known.get(letters(text), "")
-        if text and not found:
-            self.wrong(name, f"one of {', '.join(expected)}", text)
-        return found
-
-    def objects(self, name: str) -> list[Fields]:
-        """Several objects."""
-        value = self._row.get(name)
-        if value is not None and (
-            not isinstance(value, list)
-            or not all(isinstance(each, dict) for each in value)
-        ):
-            self.wrong(name, "a list of objects", value)
-            return []
-        return [
-            Fields(each, f"{self._where}, {name}[{place}]", self._problems)
-            for place, each in enumerate(value or [])
-        ]
-
-    def object(self, name: str) -> Fields:
-        """One object, empty where there is none."""
-        value = self._row.get(name)
-        if value is not None and not isinstance(value, dict):
-            self.wrong(name, "an object", value)
-        return Fields(
-            value if isinstance(value, dict) else {},
-            f"{self._where}, {name}",
-            self._problems,
-        )
-
-    def day(self, name: str) -> datetime.date | None:
-        """A day, year first or day first."""
-        text = self.text(name)
-        if not text:
-            return None
-        numbers = [int(part) for part in re.findall(r"\d+", text)]
-        try:
-            if not re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}-\d{1,2}-\d{4}", text):
-                raise ValueError
-            return datetime.date(*(numbers if numbers[0] > 31 else numbers[::-1]))
-        except ValueError:
-            self.wrong(name, "a day such as 2023-07-08 or 8-7-2023", text)
-            return None
-
-    def flag(self, name: str) -> bool | None:
-        """Yes or no, None where it is not said."""
-        value = self._row.get(name)
-        if value is not None and not isinstance(value, bool):
-            self.wrong(name, "true or false", value)
-            return None
+def _day(value: Any) -> Any:
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime.date):
         return value
+    text = str(value).strip().partition("T")[0]
+    numbers = [int(part) for part in re.findall(r"\d+", text)]
+    try:
+        if not re.fullmatch(r"\d{4}-\d\d?-\d\d?|\d\d?-\d\d?-\d{4}", text):
+            raise ValueError
+        return datetime.date(*(numbers if numbers[0] > 31 else numbers[::-1]))
+    except ValueError:
+        raise expected("a day such as 2023-07-08 or 8-7-2023") from None
+
+
+def _number_as_text(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else value
+
+
+Text = Annotated[str, BeforeValidator(_clean)]
+RequiredText = Annotated[Text, Field(min_length=1)]
+Identifier = Annotated[str, BeforeValidator(_number_as_text)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+"""Several texts, or one that is not in a list."""
+FileName = Annotated[Text, AfterValidator(lambda name: PurePosixPath(name).name)]
+FileNames = Annotated[tuple[FileName, ...], BeforeValidator(_listed)]
+"""File names, without the folders that some files put in front."""
+Day = Annotated[datetime.date | None, BeforeValidator(_day)]
+"""A day, year first or day first."""
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[Any]:
-    """Read a JSON array, or one JSON value a line."""
+    """Read a JSON array, or one JSON value per line."""
     text = read_text(path)
     try:
         if text.lstrip().startswith("["):
-            found = json.loads(text)
-            return list(found)
+            return list(json.loads(text))
     except json.JSONDecodeError as error:
         raise DataError(
-            f"{path}, line {error.lineno}: expected JSON, found something else"
-            f" ({error.msg}). It may be cut short."
+            f"{path}, line {error.lineno}: expected JSON ({error.msg}). The file may"
+            " be cut short."
         ) from error
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -151,37 +114,66 @@ def read_rows(path: str | os.PathLike[str]) -> list[Any]:
             rows += [json.loads(line)] if line.strip() else []
         except json.JSONDecodeError as error:
             raise DataError(
-                f"{path}, line {number}: expected a JSON array, or an object a line,"
-                f" found {short(line)}."
+                f"{path}, line {number}: expected a JSON array or one object per line,"
+                f" found {_short(line)}."
             ) from error
     return rows
 
 
-def raise_problems(
-    path: str | os.PathLike[str], problems: Sequence[str], advice: str
-) -> None:
-    """Raise what :class:`Fields` noted, if anything."""
+def parse_rows(
+    kind: Any,
+    rows: Sequence[Any],
+    name: Callable[[Any, int], str],
+    path: str | os.PathLike[str],
+) -> tuple[Any, ...]:
+    """Check rows against a dataclass or another type.
+
+    Parameters
+    ----------
+    name
+        What errors call a row, from the row and its place. Names must differ.
+
+    Raises
+    ------
+    DataError
+        Fields are wrong, or two rows have one name.
+    """
+    adapter = TypeAdapter(kind)
+    values, problems = [], []
+    for place, row in enumerate(rows):
+        try:
+            values.append(adapter.validate_python(row))
+        except ValidationError as error:
+            label = name(row, place) if isinstance(row, dict) else f"row {place}"
+            problems += problems_of(error, label)
+    names = Counter(name(row, i) for i, row in enumerate(rows) if isinstance(row, dict))
+    problems += [f"duplicate: {label}" for label, n in names.items() if n > 1]
+    raise_problems(path, problems)
+    return tuple(values)
+
+
+def problems_of(error: ValidationError, label: str) -> list[str]:
+    """One line per error of pydantic: location, expected, found."""
+    lines = []
+    for item in error.errors(include_url=False):
+        where = label
+        for part in item["loc"]:
+            where += f"[{part}]" if isinstance(part, int) else f", {part}"
+        found = "nothing" if item["type"] == "missing" else _short(item["input"])
+        wanted = _EXPECTED.get(item["type"], item["msg"])
+        lines.append(f"{where}: expected {wanted}, found {found}")
+    return lines
+
+
+def raise_problems(path: str | os.PathLike[str], problems: Sequence[str]) -> None:
+    """Raise an error that lists the first problems, if there are any."""
     if problems:
-        listed = "; ".join(problems[:5]) + (
-            f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
-        )
+        rest = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
         raise DataError(
-            f"{path}: {len(problems):,} field(s) cannot be read. {listed}. {advice}"
+            f"{path}: {len(problems):,} problem(s). {'; '.join(problems[:5])}{rest}."
         )
 
 
-def short(value: object) -> str:
-    """A value as an error shows it: at most 60 characters."""
-    if value is _NOTHING:
-        return "nothing"
+def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def repeated(names: Iterable[str]) -> list[str]:
-    """Names that stand there more than once.
-
-    >>> repeated(["a", "b", "a"])
-    ['a']
-    """
-    return [name for name, count in Counter(names).items() if count > 1]

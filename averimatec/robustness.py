@@ -1,8 +1,7 @@
-"""Does a judge see what matters, and only that? The eleven checks of the paper's Table
-11, for any judge.
+"""The eleven checks of a judge of the paper's Table 11.
 
 Evidence is changed, and its recall compared with that of the same evidence unchanged.
-Three changes take something away that counts, so recall should fall; eight leave the
+Three changes remove something that counts, so recall should fall; eight leave the
 meaning alone, so it should stay. They follow the descriptions in appendix F.3 and, for
 the changes of text, those of the study that it takes them from (Akhtar et al., 2024);
 the wording is ours. Synonyms are those of a small list, where the study takes
@@ -16,17 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
 from averimatec.claims import Claim
-from averimatec.conventions import by_count, by_images
+from averimatec.conventions import MODES, evidence_coverage
 from averimatec.judges import Judge
-from averimatec.scoring import MODES
-from averimatec.submission import Evidence, Prediction, reference_evidence
+from averimatec.submission import Evidence, reference_evidence
 from averimatec.wording import (
     contracted,
     digits_to_words,
@@ -46,13 +44,17 @@ TOLERANCE = 5.0
 
 Items = tuple[Evidence, ...]
 
+_TURNS = (
+    Image.Transpose.ROTATE_90,
+    Image.Transpose.ROTATE_180,
+    Image.Transpose.ROTATE_270,
+)
+_SIZES = ((300, 300), (100, 500), (500, 100))
+
 
 @dataclass
 class Surroundings:
-    """What a change may draw on.
-
-    Image files by name, images of other claims, a folder for changed images, chance.
-    """
+    """Files by name, images of other claims, a folder for changed images, chance."""
 
     files: dict[str, Path]
     others: Sequence[str]
@@ -61,21 +63,16 @@ class Surroundings:
 
 
 class Check(NamedTuple):
-    """A change of evidence, and what it should do to recall.
-
-    Make it ``fall``, or let it ``stay``.
-    """
+    """A change of evidence; ``expected`` says whether recall should fall or stay."""
 
     expected: str
     change: Callable[[Items, Surroundings], Items]
 
 
 def completeness(items: Items, around: Surroundings) -> Items:
-    """Take half of the items away, at least one."""
-    kept = sorted(
-        around.rng.choice(len(items), len(items) // 2, replace=False).tolist()
-    )
-    return tuple(items[place] for place in kept)
+    """Remove half of the items, at least one."""
+    places = around.rng.choice(len(items), len(items) // 2, replace=False)
+    return tuple(items[place] for place in sorted(places.tolist()))
 
 
 def shuffle(items: Items, around: Surroundings) -> Items:
@@ -86,65 +83,31 @@ def shuffle(items: Items, around: Surroundings) -> Items:
 
 
 def irrelevant_images(items: Items, around: Surroundings) -> Items:
-    """Put images of other claims in the place of each item's own."""
-
-    def others(item: Evidence) -> Evidence:
-        return (
-            replace(
-                item,
-                images=tuple(
-                    str(around.rng.choice(around.others)) for _ in item.images
-                ),
-            )
-            if len(around.others)
-            else item
-        )
-
-    return tuple(others(item) for item in items)
+    """Replace each item's images by images of other claims."""
+    if not len(around.others):
+        return items
+    return _images(items, lambda _: str(around.rng.choice(around.others)))
 
 
 def redundant_words(items: Items, around: Surroundings) -> Items:
     """Write a tenth of the words twice, at least one in each item."""
-
-    def doubled(text: str) -> str:
-        words = text.split()
-        chosen = _tenth(words, around.rng)
-        return " ".join(
-            f"{word} {word}" if place in chosen else word
-            for place, word in enumerate(words)
-        )
-
-    return _texts(items, doubled)
+    return _tenth(items, around, lambda word: f"{word} {word}")
 
 
 def fluency(items: Items, around: Surroundings) -> Items:
-    """Make slips of the pen in a tenth of the words, at least one in each item."""
-
-    def slipped(text: str) -> str:
-        words = text.split()
-        chosen = _tenth(words, around.rng)
-        return " ".join(
-            letters_swapped(word) if place in chosen else word
-            for place, word in enumerate(words)
-        )
-
-    return _texts(items, slipped)
+    """Make typing errors in a tenth of the words, at least one in each item."""
+    return _tenth(items, around, letters_swapped)
 
 
 def argument_structure(items: Items, around: Surroundings) -> Items:
-    """Put the items in another order, and turn the two parts of each round at its first
-    comma.
-    """
+    """Reorder the items, and swap the two parts of each around its first comma."""
     order = around.rng.permutation(len(items)).tolist()
     return _texts(tuple(items[place] for place in order), clauses_swapped)
 
 
 def image_invariance(items: Items, around: Surroundings) -> Items:
-    """Turn each image by a quarter or more, or resize it, as the paper's checks do."""
-    return tuple(
-        replace(item, images=tuple(_changed(name, around) for name in item.images))
-        for item in items
-    )
+    """Turn or resize each image, as the paper's checks do."""
+    return _images(items, lambda name: _changed_image(name, around))
 
 
 CHECKS: Mapping[str, Check] = MappingProxyType(
@@ -171,12 +134,14 @@ def check_judge(
     folder: Path,
     *,
     files: Mapping[str, Path] | None = None,
-    predictions: Sequence[Prediction] | None = None,
     modes: Sequence[str] = MODES,
     seed: int = 0,
     resamples: int = 2000,
 ) -> pd.DataFrame:
     """Run all checks on a judge.
+
+    The reference's own evidence is changed; before the change a perfect judge gives it
+    a recall of 1, by the corrected convention.
 
     Parameters
     ----------
@@ -186,103 +151,84 @@ def check_judge(
         Where changed images are written.
     files
         Image files by name.
-    predictions
-        Whose evidence is changed; without them the reference's own, which a perfect
-        judge scores 1 before.
 
     Returns
     -------
     pandas.DataFrame
-        A row a check and mode: ``check``, ``mode``, ``expected`` (``fall`` or
+        One row per check and mode: ``check``, ``mode``, ``expected`` (``fall`` or
         ``stay``), ``before`` and ``after`` (mean recall, 0 to 1), ``difference`` (per
         cent of ``before``) with its 95 % interval ``low``, ``high`` over claims,
         ``holds`` (the interval lies below zero, or the difference within ±5; None where
         nothing was changed, or recall was 0 before), ``changed`` (share of claims whose
         evidence differs after the change) and ``n`` claims. Claims that cannot be
-        scored before or after are left out. Recall is the corrected convention's.
+        scored before or after are left out.
 
     Raises
     ------
     DataError
         No claim has evidence.
-    ParameterError
-        A mode is unknown.
     """
     if unknown := [mode for mode in modes if mode not in MODES]:
         raise ParameterError(
-            f"unknown mode: {', '.join(unknown)}. There are: {', '.join(MODES)}."
+            f"unknown mode: {', '.join(unknown)}. Choose among {', '.join(MODES)}."
         )
-    known = dict(files or {})
-    said = {prediction.id: prediction.evidence for prediction in predictions or ()}
-    reference = {claim.id: reference_evidence(claim) for claim in claims}
-    evidence = {
-        name: said.get(name, ()) if predictions is not None else items
-        for name, items in reference.items()
-    }
-    evidence = {
-        name: items for name, items in evidence.items() if items and reference[name]
-    }
+    images = dict(files or {})
+    evidence = {claim.id: reference_evidence(claim) for claim in claims}
+    evidence = {claim: items for claim, items in evidence.items() if items}
     if not evidence:
         raise DataError("expected claims with evidence to change, found none.")
     before = {
-        name: _recalls(judge, reference[name], items, known, modes)
-        for name, items in evidence.items()
+        claim: _recalls(judge, items, items, images, modes)
+        for claim, items in evidence.items()
     }
     rows = []
     for number, (check, (expected, change)) in enumerate(CHECKS.items()):
         rng = np.random.default_rng([seed, number])
         changed, after = {}, {}
-        for name, items in evidence.items():
-            own = {
-                image for item in (*items, *reference[name]) for image in item.images
-            }
-            others = sorted(
-                {
-                    image
-                    for other in evidence.values()
-                    for item in other
-                    for image in item.images
-                    if image in known
-                }
-                - own
-            )
-            around = Surroundings(known, others, folder, rng)
-            changed[name] = change(items, around)
-            after[name] = _recalls(
-                judge, reference[name], changed[name], around.files, modes
-            )
-        share = float(
-            np.mean([changed[name] != items for name, items in evidence.items()])
-        )
+        for claim, items in evidence.items():
+            others = _images_of_others(claim, evidence, images)
+            around = Surroundings(images, others, folder, rng)
+            changed[claim] = change(items, around)
+            after[claim] = _recalls(judge, items, changed[claim], around.files, modes)
+        differs = [changed[claim] != items for claim, items in evidence.items()]
+        share = float(np.mean(differs))
         for mode in modes:
-            pairs = pd.DataFrame(
-                {"before": {name: found[mode] for name, found in before.items()}}
-            )
-            pairs["after"] = pd.Series(
-                {name: found[mode] for name, found in after.items()}
-            )
-            rows.append(
-                (
-                    check,
-                    mode,
-                    expected,
-                    *_compared(pairs.dropna(), expected, share, seed, resamples),
-                )
-            )
-    columns = [
-        "check",
-        "mode",
-        "expected",
-        "before",
-        "after",
-        "difference",
-        "low",
-        "high",
-        "holds",
-        "changed",
-        "n",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+            recalls = pd.DataFrame(
+                [(before[claim][mode], after[claim][mode]) for claim in evidence],
+                columns=["before", "after"],
+            ).dropna()
+            row = {"check": check, "mode": mode, "expected": expected}
+            row |= _comparison(recalls, seed, resamples)
+            row["holds"] = None
+            if share and not np.isnan(row["difference"]):
+                falls = bool(row["high"] < 0)
+                stays = bool(abs(row["difference"]) < TOLERANCE)
+                row["holds"] = falls if expected == "fall" else stays
+            rows.append(row | {"changed": share, "n": len(recalls)})
+    return pd.DataFrame(rows)
+
+
+def _comparison(recalls: pd.DataFrame, seed: int, resamples: int) -> dict[str, Any]:
+    """Mean recall before and after, and the difference with its interval."""
+    means = {
+        name: float(recalls[name].mean()) if len(recalls) else np.nan
+        for name in ("before", "after")
+    }
+    if not len(recalls) or not means["before"]:
+        return means | dict.fromkeys(("difference", "low", "high"), np.nan)
+
+    def per_cent(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        return np.asarray(100 * (after - before) / np.maximum(before, 1e-12))
+
+    interval = grouped_bootstrap(
+        recalls.to_numpy(),
+        range(len(recalls)),
+        seed=seed,
+        resamples=resamples,
+        statistic=per_cent,
+    )
+    bounds = {"low": interval.low, "high": interval.high}
+    return means | {"difference": interval.value} | bounds
 
 
 def _recalls(
@@ -294,94 +240,55 @@ def _recalls(
 ) -> dict[str, float]:
     if not items:
         return dict.fromkeys(modes, 0.0)
-    texts = (
-        judge.evidence(reference, items)
-        if {"text-only", "separated"} & set(modes)
-        else None
-    )
-    found = {}
-    for mode in modes:
-        if mode == "separated" and texts is not None:
-            coverage = by_images(texts, reference, items, judge, files)
-        else:
-            matches = (
-                texts
-                if mode == "text-only" and texts is not None
-                else judge.interleaved(reference, items, files)
-            )
-            coverage = by_count(matches, len(reference), len(items))
-        found[mode] = coverage.corrected.recall
-    return found
+    coverage = evidence_coverage(judge, reference, items, files, modes)
+    return {mode: coverage[mode].corrected.recall for mode in modes}
 
 
-def _compared(
-    pairs: pd.DataFrame, expected: str, changed: float, seed: int, resamples: int
-) -> tuple[float, float, float, float, float, bool | None, float, int]:
-    first = float(pairs["before"].mean()) if len(pairs) else np.nan
-    second = float(pairs["after"].mean()) if len(pairs) else np.nan
-    if not len(pairs) or not first:
-        return first, second, np.nan, np.nan, np.nan, None, changed, len(pairs)
-
-    def per_cent(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.asarray(100 * (other - one) / np.maximum(one, 1e-12))
-
-    found = grouped_bootstrap(
-        pairs.to_numpy(),
-        range(len(pairs)),
-        seed=seed,
-        resamples=resamples,
-        statistic=per_cent,
-    )
-    holds = (
-        None
-        if not changed
-        else (
-            bool(found.high < 0)
-            if expected == "fall"
-            else bool(abs(found.value) < TOLERANCE)
-        )
-    )
-    return first, second, found.value, found.low, found.high, holds, changed, len(pairs)
+def _images_of_others(
+    claim: str, evidence: Mapping[str, Items], files: Mapping[str, Path]
+) -> list[str]:
+    names = {name for items in evidence.values() for x in items for name in x.images}
+    own = {name for item in evidence[claim] for name in item.images}
+    return sorted((names & set(files)) - own)
 
 
 def _texts(items: Items, change: Callable[[str], str]) -> Items:
-    """Change the words of each item, its image tokens left alone."""
     return tuple(replace(item, text=change(item.text)) for item in items)
 
 
-def _tenth(words: Sequence[str], rng: np.random.Generator) -> set[int]:
-    free = [place for place, word in enumerate(words) if not re.match(r"\[IMG_", word)]
-    return (
-        set(
-            rng.choice(
-                free, min(len(free), max(1, len(words) // 10)), replace=False
-            ).tolist()
-        )
-        if free
-        else set()
+def _images(items: Items, change: Callable[[str], str]) -> Items:
+    return tuple(
+        replace(item, images=tuple(change(name) for name in item.images))
+        for item in items
     )
 
 
-_TURNS = (
-    Image.Transpose.ROTATE_90,
-    Image.Transpose.ROTATE_180,
-    Image.Transpose.ROTATE_270,
-)
-_SIZES = ((300, 300), (100, 500), (500, 100))
+def _tenth(items: Items, around: Surroundings, change: Callable[[str], str]) -> Items:
+    """Change a tenth of the words of each item, at least one, and no image token."""
+
+    def changed(text: str) -> str:
+        words = text.split()
+        free = [i for i, word in enumerate(words) if not re.match(r"\[IMG_", word)]
+        count = min(len(free), max(1, len(words) // 10))
+        for place in around.rng.choice(free, count, replace=False) if free else ():
+            words[place] = change(words[place])
+        return " ".join(words)
+
+    return _texts(items, changed)
 
 
-def _changed(name: str, around: Surroundings) -> str:
+def _changed_image(name: str, around: Surroundings) -> str:
+    """Write a turned or resized copy of an image, and return its name."""
     if name not in around.files:
         return name
     picture, _ = open_picture(around.files[name])
     which = int(around.rng.integers(len(_TURNS) + len(_SIZES)))
-    made = (
-        picture.transpose(_TURNS[which])
-        if which < len(_TURNS)
-        else picture.resize(_SIZES[which - len(_TURNS)])
-    )
+    if which < len(_TURNS):
+        picture = picture.transpose(_TURNS[which])
+    else:
+        picture = picture.resize(_SIZES[which - len(_TURNS)])
     changed = f"changed-{which}-{Path(name).stem}.png"
     with atomic_path(around.folder / changed) as temporary:
-        made.save(temporary, "PNG")
+        picture.save(temporary, "PNG")
     around.files[changed] = around.folder / changed
     return changed

@@ -1,6 +1,4 @@
-"""The paper's Tables 2 and 5 to 9, made from the files, and checks of dates and
-duplicates (sections 4 and 5, appendix D).
-"""
+"""Tables 2 and 5 to 9 of the paper, and checks of dates and duplicates (section 5)."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _ARCHIVE = re.compile(
     r"^https?://(?:web\.archive\.org/web/\d+\w*/|archive\.\w+/(?:o/)?\w+/)(?=https?:)"
 )
 _URL_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?!\d)")
-_BLOCK = 1024  # claims compared at a time with all others
+_BLOCK = 1024  # claims compared at a time with all others: bounds the memory
 
 
 def statistics(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
@@ -41,23 +39,18 @@ def statistics(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
         ``table``, ``block`` (which of the three of Table 9), ``row``, ``column`` (the
         split), ``value``, ``unit`` and ``n`` (what the value was computed from). The
         end date of Table 2 is a number, ``20230531`` for 31 May 2023. Rows that no
-        split has anything of are not there; a reannotation that no file tells of is
-        NaN.
+        split has anything of are left out; a reannotation that no file records is NaN.
 
-    Raises
-    ------
-    DataError
-        A split has no claims.
-
-    >>> made = statistics({"val": [Claim("0", "A boat in Rome.", ("a.png",), "Refuted", claim_types=("Causal Claim",))]})
-    >>> made.loc[made["row"].isin(["claims", "Refuted", "Causal Claim"]), ["table", "row", "column", "value", "unit"]].values.tolist()
-    [[2, 'claims', 'val', 1.0, 'claims'], [2, 'Refuted', 'val', 100.0, '%'], [5, 'Causal Claim', 'val', 100.0, '%']]
+    >>> claim = Claim("0", "A boat.", label="Refuted", claim_types=("Causal Claim",))
+    >>> table = statistics({"val": [claim]}).set_index("row")
+    >>> table.loc[["claims", "Refuted", "Causal Claim"], "value"].tolist()
+    [1.0, 100.0, 100.0]
     """
     rows: list[tuple[int, str, str, str, float, str, int]] = []
     for split, claims in splits.items():
         if not claims:
             raise DataError(f"statistics: split {split!r} has no claims. Leave it out.")
-        rows += _table_2(split, claims)
+        rows += [(2, "", row, split, *rest) for row, *rest in _table_2(claims)]
         questions = [question for claim in claims for question in claim.questions]
         answers = [answer for question in questions for answer in question.answers]
         for number, block, lists in (
@@ -81,23 +74,48 @@ def statistics(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
         (7, "", place, "all", float(count), "claims", len(everyone))
         for place, count in places.most_common()
     ]
-    made = pd.DataFrame(
+    table = pd.DataFrame(
         rows, columns=["table", "block", "row", "column", "value", "unit", "n"]
     )
-    return made.sort_values("table", kind="stable", ignore_index=True)
+    return table.sort_values("table", kind="stable", ignore_index=True)
+
+
+def _table_2(claims: Sequence[Claim]) -> list[tuple[str, float, str, int]]:
+    n = len(claims)
+    checked = [c.reannotated for c in claims if c.reannotated is not None]
+    labels = [claim.label for claim in claims if claim.label]
+    last = max((claim.date for claim in claims if claim.date), default=None)
+    end = float(last.strftime("%Y%m%d")) if last else np.nan
+    images = sum(len(claim.images) for claim in claims) / n
+    pairs = sum(len(claim.questions) for claim in claims) / n
+    share = 100 * float(np.mean(checked)) if checked else np.nan
+    return [
+        ("claims", float(n), "claims", n),
+        ("images / claim", images, "images", n),
+        ("QA pairs / claim", pairs, "pairs", n),
+        ("reannotated", share, "%", len(checked)),
+        ("end date", end, "yyyymmdd", n),
+        *(
+            (
+                verdict,
+                100 * labels.count(verdict) / max(len(labels), 1),
+                "%",
+                len(labels),
+            )
+            for verdict in VERDICTS
+        ),
+    ]
 
 
 def url_date(url: str) -> datetime.date | None:
-    """Day that an address spells, as news sites do.
+    """Day in an address, as news sites write it; of an archived copy, the original's.
 
-    That of a web archive's copy is the original's, not the copy's.
-
-    >>> url_date("https://web.archive.org/web/20201130144023/https://news.example/2020/11/03/boats"), url_date("https://news.example/1")
-    (datetime.date(2020, 11, 3), None)
+    >>> url_date("https://web.archive.org/web/20201130/https://news.example/2020/11/03/a")
+    datetime.date(2020, 11, 3)
     """
-    found = _URL_DAY.search(_ARCHIVE.sub("", url))
+    match = _URL_DAY.search(_ARCHIVE.sub("", url))
     try:
-        return datetime.date(*map(int, found.groups())) if found else None
+        return datetime.date(*map(int, match.groups())) if match else None
     except ValueError:
         return None
 
@@ -105,15 +123,14 @@ def url_date(url: str) -> datetime.date | None:
 def late_evidence(
     claims: Iterable[Claim], dates: Mapping[str, datetime.date | None] | None = None
 ) -> pd.DataFrame:
-    """Find evidence that was published after its claim, which a system in the claim's
-    time could not have had.
+    """Find evidence published after its claim: no system could have had it in time.
 
     Parameters
     ----------
     dates
-        When pages were published, by address, such as those of a knowledge store.
-        Without them, and for others, what the address spells (:func:`url_date`); pages
-        whose date neither tells are not judged.
+        When pages were published, by address, such as those of a knowledge store. For
+        other pages, the day in the address (:func:`url_date`); pages with neither are
+        not judged.
 
     Returns
     -------
@@ -124,81 +141,55 @@ def late_evidence(
 
     >>> from averimatec.claims import Answer, Question
     >>> answer = Answer("Extractive", "Yes.", url="https://news.example/2023/7/10/boats")
-    >>> claim = Claim("0", "A boat.", date=datetime.date(2023, 7, 8), questions=(Question("Where?", (answer,)),))
-    >>> late_evidence([claim])[["claim", "days", "known_from"]].values.tolist()
-    [['0', 2, 'address']]
+    >>> question = Question("Where?", (answer,))
+    >>> day = datetime.date(2023, 7, 8)
+    >>> claim = Claim("0", "A boat.", date=day, questions=(question,))
+    >>> late_evidence([claim])["days"].tolist()
+    [2]
     """
     rows, answers, judged = [], 0, 0
     for claim in claims:
         for number, question in enumerate(claim.questions):
-            for answer in question.answers:
-                if not answer.url:
-                    continue
+            for url in (answer.url for answer in question.answers if answer.url):
                 answers += 1
-                stored = (dates or {}).get(answer.url)
-                day = stored or url_date(answer.url)
+                stored = (dates or {}).get(url)
+                day = stored or url_date(url)
                 if day is None or claim.date is None:
                     continue
                 judged += 1
                 if day > claim.date:
-                    source = "store" if stored else "address"
-                    rows.append(
-                        (
-                            claim.id,
-                            number,
-                            answer.url,
-                            claim.date,
-                            day,
-                            (day - claim.date).days,
-                            source,
-                        )
+                    days, source = (
+                        (day - claim.date).days,
+                        "store" if stored else "address",
                     )
-    found = pd.DataFrame(
-        rows,
-        columns=[
-            "claim",
-            "question",
-            "url",
-            "claim_date",
-            "date",
-            "days",
-            "known_from",
-        ],
-    )
-    found.attrs |= {"answers": answers, "judged": judged}
-    return found
+                    rows.append((claim.id, number, url, claim.date, day, days, source))
+    columns = ["claim", "question", "url", "claim_date", "date", "days", "known_from"]
+    table = pd.DataFrame(rows, columns=columns)
+    table.attrs |= {"answers": answers, "judged": judged}
+    return table
 
 
 def split_order(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
-    """Check that splits follow each other in time, in the order given, as the paper's
-    do (Table 2).
+    """Check that splits follow each other in time, in the order given (Table 2).
 
     Returns
     -------
     pandas.DataFrame
-        A row a split: ``split``, ``first`` and ``last`` day, ``undated`` claims, and
-        ``too_early``: claims dated before the last day of the split in front.
+        One row per split: ``split``, ``first`` and ``last`` day, ``undated`` claims,
+        and ``too_early``: claims dated before the last day of the split before it.
 
-    >>> day = datetime.date
-    >>> made = split_order({"train": [Claim("0", "a", date=day(2023, 5, 2))], "val": [Claim("0", "b", date=day(2023, 5, 1))]})
-    >>> made["too_early"].tolist()
+    >>> def claims(day): return [Claim("0", "a", date=datetime.date(2023, 5, day))]
+    >>> split_order({"train": claims(2), "val": claims(1)})["too_early"].tolist()
     [0, 1]
     """
     rows = []
     end: datetime.date | None = None
     for split, claims in splits.items():
         days = [claim.date for claim in claims if claim.date is not None]
+        first, last = min(days, default=None), max(days, default=None)
         early = sum(day < end for day in days) if end else 0
-        rows.append(
-            (
-                split,
-                min(days, default=None),
-                max(days, default=None),
-                len(claims) - len(days),
-                early,
-            )
-        )
-        end = max(days, default=end)
+        rows.append((split, first, last, len(claims) - len(days), early))
+        end = last or end
     return pd.DataFrame(
         rows, columns=["split", "first", "last", "undated", "too_early"]
     )
@@ -207,12 +198,10 @@ def split_order(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
 def duplicate_claims(
     claims: Sequence[Claim], *, least: float = 0.3, words: tuple[int, int] = (1, 2)
 ) -> pd.DataFrame:
-    """Find pairs of claims that may be one.
+    """Find pairs of claims that may be duplicates (appendix D.1).
 
-    Cosine or Jaccard index of their n-grams above ``least`` (paper, appendix D.1).
-
-    The paper looked through such pairs by hand. It does not say which n-grams it took,
-    and calls the Jaccard index a distance.
+    Cosine or Jaccard index of their n-grams is above ``least``. The paper, which looked
+    through such pairs by hand, does not say which n-grams it took.
 
     Parameters
     ----------
@@ -225,81 +214,34 @@ def duplicate_claims(
         ``first``, ``second`` (ids), ``cosine`` (of counts), ``jaccard`` (of sets), the
         nearest first.
 
-    Raises
-    ------
-    ParameterError
-        ``least`` is not from 0 to 1.
-
-    >>> two = [Claim("0", "A boat sank in Rome."), Claim("1", "The boat sank in Rome"), Claim("2", "Snow fell.")]
-    >>> duplicate_claims(two).round(2).values.tolist()
+    >>> texts = "A boat sank in Rome.", "The boat sank in Rome", "Snow fell."
+    >>> table = duplicate_claims([Claim(str(i), text) for i, text in enumerate(texts)])
+    >>> table.round(2).values.tolist()
     [['0', '1', 0.78, 0.64]]
     """
     if not 0 <= least <= 1:
         raise ParameterError(f"least must be from 0 to 1, found {least}.")
+    columns = ["first", "second", "cosine", "jaccard"]
     if len(claims) < 2:
-        return pd.DataFrame(columns=["first", "second", "cosine", "jaccard"])
+        return pd.DataFrame(columns=columns)
     vectorizer = CountVectorizer(ngram_range=words, token_pattern=r"(?u)\w+")  # noqa: S106
     counts = vectorizer.fit_transform([claim.text for claim in claims]).tocsr()
     sets = (counts > 0).astype(np.float64)
-    unit, sizes = (
-        normalize(counts.astype(np.float64)),
-        np.asarray(sets.sum(axis=1)).ravel(),
-    )
-    found = []
+    unit = normalize(counts.astype(np.float64))
+    sizes = np.asarray(sets.sum(axis=1)).ravel()
+    rows = []
     for start in range(0, len(claims), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        cosine, shared = (
-            (unit[rows] @ unit.T).toarray(),
-            (sets[rows] @ sets.T).toarray(),
-        )
-        jaccard = shared / np.maximum(sizes[rows, None] + sizes[None, :] - shared, 1)
-        later = (
-            np.arange(len(claims))[None, :]
-            > np.arange(start, start + len(cosine))[:, None]
-        )
-        for i, j in zip(
-            *np.nonzero(later & ((cosine > least) | (jaccard > least))), strict=True
-        ):
-            found.append(
-                (
-                    claims[start + i].id,
-                    claims[j].id,
-                    float(cosine[i, j]),
-                    float(jaccard[i, j]),
-                )
-            )
-    pairs = pd.DataFrame(found, columns=["first", "second", "cosine", "jaccard"])
-    return pairs.sort_values(
+        block = slice(start, start + _BLOCK)
+        cosine = (unit[block] @ unit.T).toarray()
+        shared = (sets[block] @ sets.T).toarray()
+        jaccard = shared / np.maximum(sizes[block, None] + sizes[None, :] - shared, 1)
+        places = np.arange(start, start + len(cosine))
+        later = np.arange(len(claims))[None, :] > places[:, None]
+        near = np.nonzero(later & ((cosine > least) | (jaccard > least)))
+        for i, j in zip(*near, strict=True):
+            pair = claims[start + i].id, claims[j].id
+            rows.append((*pair, float(cosine[i, j]), float(jaccard[i, j])))
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values(
         "cosine", ascending=False, kind="stable", ignore_index=True
     )
-
-
-def _table_2(
-    split: str, claims: Sequence[Claim]
-) -> list[tuple[int, str, str, str, float, str, int]]:
-    n = len(claims)
-    told = [claim.reannotated for claim in claims if claim.reannotated is not None]
-    last = max((claim.date for claim in claims if claim.date), default=None)
-    labelled = [claim.label for claim in claims if claim.label]
-    rows = [
-        ("claims", float(n), "claims", n),
-        ("images / claim", sum(len(claim.images) for claim in claims) / n, "images", n),
-        (
-            "QA pairs / claim",
-            sum(len(claim.questions) for claim in claims) / n,
-            "pairs",
-            n,
-        ),
-        ("reannotated", 100 * float(np.mean(told)) if told else np.nan, "%", len(told)),
-        ("end date", float(last.strftime("%Y%m%d")) if last else np.nan, "yyyymmdd", n),
-        *(
-            (
-                verdict,
-                100 * labelled.count(verdict) / max(len(labelled), 1),
-                "%",
-                len(labelled),
-            )
-            for verdict in VERDICTS
-        ),
-    ]
-    return [(2, "", row, split, value, unit, count) for row, value, unit, count in rows]

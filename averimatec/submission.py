@@ -1,28 +1,31 @@
-"""What a system hands in, and what it is compared with.
-
-Evidence items in words and images.
+"""Submissions and what they are compared with: evidence items in words and images.
 
 The official format is a list of ``{"id", "questions", "evidence": [{"text", "images"}],
-"verdict", "justification"}``. Images are named in the text as ``[IMG_k]``, where k
-counts the item's own list from 1.
+"verdict", "justification"}``. The text names images as ``[IMG_k]``, where k counts the
+item's own list from 1.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 
 from averimatec.claims import Claim, Question
-from averimatec.reading import Fields, raise_problems, read_rows, repeated
-from verite.errors import DataError
+from averimatec.reading import (
+    FileNames,
+    Identifier,
+    Text,
+    Texts,
+    parse_rows,
+    raise_problems,
+    read_rows,
+)
 from verite.files import write_text
 
 __all__ = [
+    "NO_ANSWER",
     "Evidence",
     "Prediction",
     "read_statements",
@@ -32,46 +35,63 @@ __all__ = [
 ]
 
 NO_ANSWER = "No answer could be found."
-_TOKEN = re.compile(r"\[IMG_(\d+)\]")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A statement and the images it names as ``[IMG_1]``, ``[IMG_2]``.
+    """A statement, and the files that it names as ``[IMG_1]``, ``[IMG_2]``."""
 
-    Names of files.
-    """
-
-    text: str
-    images: tuple[str, ...] = ()
+    text: Text
+    images: FileNames = ()
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a system says of one claim. ``verdict`` is kept as it was written."""
+    """A system's output for one claim. ``verdict`` is kept as it was written."""
 
-    id: str
-    questions: tuple[str, ...] = ()
+    id: Identifier
+    questions: Texts = ()
     evidence: tuple[Evidence, ...] = ()
-    verdict: str = ""
-    justification: str = ""
+    verdict: Text = ""
+    justification: Text = ""
 
 
 def reference_evidence(claim: Claim) -> tuple[Evidence, ...]:
-    """The claim's questions and answers as evidence items, one a question.
+    """The claim's questions and answers as evidence items, one per question.
 
     The official scorer lets a language model turn question and answer into a statement.
-    Here they are put side by side, with a token for each image of the question behind
-    it and one for each image that is an answer in its place: the same facts in plainer
-    words, and the same each time. Statements that a model made can be used instead, see
-    :func:`read_statements`.
+    Here they are put side by side, with tokens for the question's images and for images
+    that are an answer: the same facts in plainer words, and the same each time. See
+    :func:`read_statements` for a model's statements.
 
     >>> from averimatec.claims import Answer
-    >>> question = Question("When was it taken?", (Answer("Extractive", "In 2019."), Answer("Image", images=("b.png",))), images=("a.png",))
-    >>> reference_evidence(Claim("0", "A boat.", questions=(question,)))
-    (Evidence(text='When was it taken? [IMG_1] In 2019. [IMG_2]', images=('a.png', 'b.png')),)
+    >>> answers = Answer("Extractive", "In 2019."), Answer("Image", images=("b.png",))
+    >>> question = Question("When was it taken?", answers, images=("a.png",))
+    >>> reference_evidence(Claim("0", "A boat.", questions=(question,)))[0].text
+    'When was it taken? [IMG_1] In 2019. [IMG_2]'
     """
     return tuple(_statement(question) for question in claim.questions)
+
+
+def _statement(question: Question) -> Evidence:
+    images = [*question.images]
+    words = [question.text.replace("\n", " "), *_tokens(0, len(images))]
+    for answer in question.answers:
+        if answer.kind == "Image":
+            words += _tokens(len(images), len(answer.images))
+            images += answer.images
+        elif answer.explanation:
+            text = answer.text or NO_ANSWER
+            words.append(f"{text.rstrip('.')}. {answer.explanation}")
+        else:
+            words.append(answer.text or NO_ANSWER)
+    if not question.answers:
+        words.append(NO_ANSWER)
+    return Evidence(" ".join(word for word in words if word), tuple(images))
+
+
+def _tokens(start: int, count: int) -> list[str]:
+    return [f"[IMG_{place}]" for place in range(start + 1, start + count + 1)]
 
 
 def read_submission(path: str | os.PathLike[str]) -> tuple[Prediction, ...]:
@@ -79,161 +99,62 @@ def read_submission(path: str | os.PathLike[str]) -> tuple[Prediction, ...]:
 
     Raises
     ------
-    MissingDataError
-        There is no such file.
     DataError
         It is not in that format, or has a claim twice; the message names claims and
         fields.
 
     >>> import tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "submission.json")
-    >>> write_submission(path, [Prediction("0", ("Where?",), (Evidence("[IMG_1] is Rome.", ("a.png",)),), "Refuted", "It is Rome.")])
+    >>> write_submission(path, [Prediction("0", evidence=(Evidence("It is Rome."),))])
     >>> read_submission(path)[0].evidence
-    (Evidence(text='[IMG_1] is Rome.', images=('a.png',)),)
+    (Evidence(text='It is Rome.', images=()),)
     """
-    problems: list[str] = []
-    made = []
-    for place, row in enumerate(read_rows(path)):
-        if (
-            not isinstance(row, dict)
-            or isinstance(row.get("id"), bool)
-            or not isinstance(row.get("id"), int | str)
-        ):
-            problems.append(
-                f"item {place}: expected an object with the id of its claim, a number"
-                " or text"
-            )
-            continue
-        name = str(row["id"])
-        fields = Fields(row, f"claim {name}", problems)
-        made.append(
-            Prediction(
-                name,
-                fields.texts("questions"),
-                tuple(_evidence(each) for each in fields.objects("evidence")),
-                fields.text("verdict"),
-                fields.text("justification"),
-            )
-        )
-    problems += [
-        f"claim {name}: stands in the file more than once"
-        for name in repeated(prediction.id for prediction in made)
-    ]
-    raise_problems(
+    return parse_rows(
+        Prediction,
+        read_rows(path),
+        lambda row, place: f"claim {row['id']}" if "id" in row else f"item {place}",
         path,
-        problems,
-        "The official format: id, questions, evidence (text, images), verdict,"
-        " justification.",
     )
-    return tuple(made)
 
 
 def write_submission(
     path: str | os.PathLike[str], predictions: Iterable[Prediction]
 ) -> None:
-    """Write a submission in the official format, all or nothing.
-
-    An id of digits is written as a number.
-    """
-    rows = [_row(prediction) for prediction in predictions]
-    write_text(
-        path, json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    """Write a submission in the official format; an id of digits becomes a number."""
+    rows = [asdict(prediction) for prediction in predictions]
+    for row in rows:
+        row["id"] = int(row["id"]) if row["id"].isdecimal() else row["id"]
+    write_text(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_statements(
     path: str | os.PathLike[str], claims: Iterable[Claim]
 ) -> dict[str, tuple[Evidence, ...]]:
-    """Read reference evidence that a model has put into statements.
+    """Read reference evidence that a model put into words, by claim id.
 
-    A list a claim, in the order of the claims, by claim id.
+    The file has one list of statements per claim, in the order of the claims.
 
     Raises
     ------
     DataError
-        There are more lists than claims or fewer, a list has another number of items
-        than its claim has questions, or fields are wrong.
+        The lists do not fit the claims and their questions, or fields are wrong.
     """
-    rows, listed = read_rows(path), list(claims)
-    problems: list[str] = []
-    if len(rows) != len(listed):
-        raise DataError(
-            f"{path}: {len(rows):,} lists of statements beside {len(listed):,} claims."
-            " Use the statements of these claims."
+    rows, claims = read_rows(path), list(claims)
+    if len(rows) != len(claims):
+        raise_problems(
+            path, [f"expected statements for {len(claims)} claims, found {len(rows)}"]
         )
-    made = {}
-    for claim, row in zip(listed, rows, strict=True):
-        items = Fields({"evidence": row}, f"claim {claim.id}", problems).objects(
-            "evidence"
-        )
+    statements = {}
+    for claim, row in zip(claims, rows, strict=True):
+        items = row if isinstance(row, list) else [row]
         if len(items) != len(claim.questions):
-            problems.append(
-                f"claim {claim.id}: expected a statement for each of its"
-                f" {len(claim.questions)} questions, found {len(items)}"
-            )
-        made[claim.id] = tuple(_evidence(item) for item in items)
-    raise_problems(path, problems, "Make them from the same release of the claims.")
-    return made
-
-
-def image_tokens(text: str) -> tuple[int, ...]:
-    """Numbers of the images that a statement names.
-
-    >>> image_tokens("[IMG_2] is older than [IMG_1].")
-    (2, 1)
-    """
-    return tuple(int(number) for number in _TOKEN.findall(text))
-
-
-def _statement(question: Question) -> Evidence:
-    images = [*question.images]
-    words = [
-        question.text.replace("\n", " "),
-        *(f"[IMG_{place}]" for place in range(1, len(images) + 1)),
-    ]
-    for answer in question.answers:
-        if answer.kind == "Image":
-            words += [
-                f"[IMG_{place}]"
-                for place in range(
-                    len(images) + 1, len(images) + len(answer.images) + 1
-                )
-            ]
-            images += answer.images
-        else:
-            text = answer.text or NO_ANSWER
-            words += [
-                (
-                    f"{text.rstrip('.')}. {answer.explanation}"
-                    if answer.explanation
-                    else text
-                )
-            ]
-    return Evidence(
-        (
-            " ".join(word for word in words if word)
-            if question.answers
-            else f"{' '.join(words)} {NO_ANSWER}"
-        ),
-        tuple(images),
-    )
-
-
-def _evidence(row: Fields) -> Evidence:
-    return Evidence(
-        row.text("text"),
-        tuple(PurePosixPath(name).name for name in row.texts("images")),
-    )
-
-
-def _row(prediction: Prediction) -> Mapping[str, Any]:
-    return {
-        "id": int(prediction.id) if prediction.id.isdecimal() else prediction.id,
-        "questions": list(prediction.questions),
-        "evidence": [
-            {"text": item.text, "images": list(item.images)}
-            for item in prediction.evidence
-        ],
-        "verdict": prediction.verdict,
-        "justification": prediction.justification,
-    }
+            wanted = f"{len(claim.questions)} statements, one per question"
+            problem = f"claim {claim.id}: expected {wanted}, found {len(items)}"
+            raise_problems(path, [problem])
+        statements[claim.id] = parse_rows(
+            Evidence,
+            items,
+            lambda _, place, claim=claim: f"claim {claim.id}, statement {place}",
+            path,
+        )
+    return statements

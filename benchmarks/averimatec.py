@@ -1,9 +1,7 @@
-"""Time to score as many claims as AVerImaTeC has with the deterministic judge, and what
-that takes of memory.
+"""Time and memory to score as many claims as AVerImaTeC has, without a model.
 
-Claims and pictures are the newsroom's; the submission is the annotated evidence with
-every tenth word left out. Run it on an idle machine: ``python
-benchmarks/averimatec.py``.
+Claims and pictures are the newsroom's; the submission is the annotated evidence without
+every tenth word. Run it on an idle machine: ``python benchmarks/averimatec.py``.
 """
 
 from __future__ import annotations

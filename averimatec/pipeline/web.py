@@ -1,28 +1,26 @@
-"""A web search engine behind an HTTP endpoint.
-
-An optional backend, which is never used unless it is asked for.
-"""
+"""A web search engine behind an HTTP endpoint, used only if it is asked for."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime
 import hashlib
 import json
 import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Base64Bytes, BeforeValidator, TypeAdapter, ValidationError
+
+from averimatec.models import check_endpoint
 from averimatec.pipeline.search import RESULTS, Picture
-from averimatec.reading import Fields
-from averimatec.replies import check_endpoint
+from averimatec.reading import problems_of
 from averimatec.store import Page
-from verite.errors import DataError, VeriteError
+from verite.errors import VeriteError
 from verite.files import atomic_path
+from verite.http import Client, HttpError, Limits
 
 __all__ = ["SearchError", "WebSearch"]
 
@@ -32,10 +30,16 @@ class SearchError(VeriteError):
 
 
 @dataclass(frozen=True)
+class _Answer:
+    pages: tuple[Page, ...] = ()
+    images: Annotated[
+        Mapping[str, Base64Bytes], BeforeValidator(lambda value: value or {})
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class WebSearch:
     """A search engine behind an HTTP endpoint of your own.
-
-    Never used unless it is asked for.
 
     The endpoint gets ``{"kind", "query", "before", "image"}`` by POST, with kind
     ``pages``, ``pages_with`` (then ``image`` is a file in base64) or ``pictures``, and
@@ -46,11 +50,11 @@ class WebSearch:
     Attributes
     ----------
     folder
-        Where pictures that came are kept, named by their content.
+        For the pictures of answers, named by their content.
     key_variable
         Environment variable that holds the key; empty for none.
-    seconds, tries, wait
-        As for :class:`averimatec.EndpointModel`.
+    seconds, tries
+        Time for one answer, and how often to ask.
     """
 
     url: str
@@ -58,8 +62,6 @@ class WebSearch:
     key_variable: str = ""
     seconds: float = 60.0
     tries: int = 4
-    wait: float = 1.0
-    sleep: Callable[[float], object] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
         check_endpoint(self.url, self.key_variable)
@@ -67,25 +69,24 @@ class WebSearch:
     @property
     def name(self) -> str:
         """The endpoint's host."""
-        return (
-            "search engine at"
-            f" {self.url.split('://', 1)[1].split('@')[-1].split('?')[0]}"
-        )
+        host = self.url.split("://", 1)[1].split("@")[-1].split("?")[0]
+        return f"search engine at {host}"
 
     def pages(self, query: str, day: datetime.date | None) -> list[Page]:
         """Ask for pages by words."""
-        return self._ask("pages", query, day)[0][:RESULTS]
+        return list(self._ask("pages", query, day).pages[:RESULTS])
 
     def pages_with(self, picture: Path, day: datetime.date | None) -> list[Page]:
         """Ask for pages by a picture."""
-        return self._ask("pages_with", "", day, picture)[0]
+        return list(self._ask("pages_with", "", day, picture).pages)
 
     def pictures(self, query: str, day: datetime.date | None) -> list[Picture]:
         """Ask for pictures by words."""
-        pages, files = self._ask("pictures", query, day)
+        answer = self._ask("pictures", query, day)
+        files = {Path(name).name: self._keep(c) for name, c in answer.images.items()}
         return [
             Picture(files[name].name, files[name], page)
-            for page in pages
+            for page in answer.pages
             for name in page.images
             if name in files
         ][:RESULTS]
@@ -96,88 +97,35 @@ class WebSearch:
         query: str,
         day: datetime.date | None,
         picture: Path | None = None,
-    ) -> tuple[list[Page], dict[str, Path]]:
+    ) -> _Answer:
         image = base64.b64encode(picture.read_bytes()).decode() if picture else None
-        body = {
-            "kind": kind,
-            "query": query,
-            "before": day.isoformat() if day else None,
-            "image": image,
-        }
-        why = ""
-        for attempt in range(self.tries):
-            if attempt:
-                self.sleep(self.wait * 2 ** (attempt - 1))
-            answer, why = self._post(body)
-            if answer is not None:
-                try:
-                    return self._read(answer)
-                except (DataError, binascii.Error) as error:
-                    why = str(error)
-        raise SearchError(
-            f"{self.name}: no result after {self.tries} tries; the last one failed"
-            f" with: {why}. Try again later."
-        )
-
-    def _post(self, body: Mapping[str, Any]) -> tuple[Any, str]:
-        import requests
-
+        before = day.isoformat() if day else None
+        body = {"kind": kind, "query": query, "before": before, "image": image}
         key = os.environ.get(self.key_variable, "") if self.key_variable else ""
-        end, content = time.monotonic() + self.seconds, b""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            with requests.post(
-                self.url,
-                json=body,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                auth=lambda request: (
-                    request
-                ),  # keeps requests from looking for a key in ~/.netrc
-                timeout=(min(10, self.seconds), self.seconds),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                for piece in response.iter_content(65_536):
-                    content += piece
-                    if len(content) > 64_000_000 or time.monotonic() > end:
-                        return None, f"an answer over 64 MB or {self.seconds:g} seconds"
-                status = response.status_code
-        except requests.RequestException as error:
-            return None, type(error).__name__
-        if status != 200:
-            return None, f"status {status}"
-        try:
-            return json.loads(content), ""
-        except ValueError:
-            return None, "an answer that is no JSON"
+            reply = self._client().request("POST", self.url, json=body, headers=headers)
+            if reply.status != 200:
+                raise SearchError(f"{self.name}: status {reply.status}.")
+            content: Any = json.loads(reply.content)
+            return TypeAdapter(_Answer).validate_python(content)
+        except HttpError as error:
+            raise SearchError(f"{self.name}: {error}.") from error
+        except ValidationError as error:
+            problem = problems_of(error, "answer")[0]
+            raise SearchError(f"{self.name}: {problem}.") from error
+        except ValueError as error:
+            raise SearchError(f"{self.name}: the answer is no JSON.") from error
 
-    def _read(self, answer: Any) -> tuple[list[Page], dict[str, Path]]:
-        problems: list[str] = []
-        if not isinstance(answer, dict):
-            raise DataError("an answer that is no object")
-        reply = Fields(answer, "answer", problems)
-        pages = [
-            Page(
-                row.text("url", required=True),
-                row.text("text"),
-                row.text("title"),
-                row.day("date"),
-                row.images("images"),
-            )
-            for row in reply.objects("pages")
-        ]
-        given = answer.get("images") or {}
-        if (
-            problems
-            or not isinstance(given, dict)
-            or not all(isinstance(each, str) for each in given.values())
-        ):
-            raise DataError(
-                "; ".join(problems[:3]) or "images that are no object of base64 texts"
-            )
-        return pages, {
-            Path(name).name: self._keep(base64.b64decode(each, validate=True))
-            for name, each in given.items()
-        }
+    def _client(self) -> Client:
+        limits = Limits(
+            tries=self.tries,
+            redirects=0,
+            silence=self.seconds,
+            seconds=self.seconds,
+            bytes=64_000_000,
+        )
+        return Client(limits, public_only=False)  # the user chose the address
 
     def _keep(self, content: bytes) -> Path:
         path = self.folder / f"{hashlib.sha256(content).hexdigest()[:24]}.img"

@@ -1,7 +1,4 @@
-"""What several tests of claims need.
-
-Claims made once, and a model endpoint on this machine that misbehaves as told.
-"""
+"""Synthetic claims made once, pictures, and an endpoint that misbehaves on demand."""
 
 from __future__ import annotations
 
@@ -21,16 +18,16 @@ from averimatec import MadeClaims, make_claims
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> MadeClaims:
-    """Synthetic claims, a dozen in each but the last split."""
+    """Synthetic claims: 12, 6 and 6."""
     return make_claims(tmp_path_factory.mktemp("made") / "claims", claims=24, seed=1)
 
 
 @dataclass
 class Endpoint:
-    """What the endpoint does next.
+    """What the server answers next: ``script``, then ``always``.
 
-    A text is a reply; a number is a status; ``hang``, ``html``, ``half`` and
-    ``trickle`` misbehave.
+    For chats a text is a reply; otherwise JSON is sent as it is, and text too. A number
+    is a status; ``hang``, ``html``, ``cut``, ``null`` and ``elsewhere`` misbehave.
     """
 
     url: str = ""
@@ -40,60 +37,44 @@ class Endpoint:
     keys: list[str | None] = field(default_factory=list)
 
 
+def _chat(text: object) -> str:
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}}
+    return json.dumps({"choices": [choice], "usage": usage})
+
+
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    """A chat endpoint on localhost."""
+    """A server on localhost, of chats at /v1 and of anything at /search."""
     state = Endpoint()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            state.asked.append(
-                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            )
+            length = int(self.headers["Content-Length"])
+            state.asked.append(json.loads(self.rfile.read(length)))
             state.keys.append(self.headers["Authorization"])
             what = state.script.pop(0) if state.script else state.always
             self.close_connection = True
-            body = json.dumps(
-                {
-                    "choices": [{"message": {"content": what}}],
-                    "usage": {"prompt_tokens": 100, "completion_tokens": 10},
-                }
-            )
+            if what == "hang":
+                time.sleep(0.5)
+                what = 500
+            status = what if isinstance(what, int) else 200
+            body = _chat(None if what == "null" else what)
             if isinstance(what, int):
-                self._send(what, f"no: {self.headers['Authorization']}")
-            elif what == "hang":
-                time.sleep(1.0)
-            elif what == "trickle":
-                self.send_response(200)
-                self.end_headers()
-                with contextlib.suppress(OSError):  # the client gives up
-                    for _ in range(40):
-                        self.wfile.write(b" ")
-                        self.wfile.flush()
-                        time.sleep(0.05)
+                body = json.dumps({"error": f"no: {self.headers['Authorization']}"})
+            elif isinstance(what, dict):
+                body = json.dumps(what)
             elif what == "html":
-                self._send(200, "<html><body>Please log in</body></html>")
-            elif what == "half":
-                self._send(200, body[: len(body) // 2])
-            elif what == "refusal":
-                self._send(
-                    200, json.dumps({"choices": [{"message": {"content": None}}]})
-                )
-            elif what == "elsewhere":
-                self.send_response(307)
-                self.send_header("Location", "http://127.0.0.1:9/v1/chat/completions")
-                self.end_headers()
-            else:
-                self._send(200, body)
-
-        def _send(self, status: int, text: str) -> None:
-            content = text.encode()
-            self.send_response(status)
-            if status == 429:
-                self.send_header("Retry-After", "7")
-            self.send_header("Content-Length", str(len(content)))
+                body = "<html>Please log in</html>"
+            self.send_response(307 if what == "elsewhere" else status)
+            self.send_header("Location", "http://127.0.0.1:9/v1/chat/completions")
+            self.send_header("Retry-After", "0.01" if "/v1" in self.path else "0")
+            kind = "text/html" if what == "html" else "application/json"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(content)
+            with contextlib.suppress(OSError):  # the client gave up
+                self.wfile.write(body.encode()[: 20 if what == "cut" else None])
 
         def log_message(self, *_: object) -> None:
             pass
@@ -119,11 +100,11 @@ def pictures(tmp_path: Path) -> dict[str, Path]:
     from verite.newsroom import draw, sample_events
 
     first, second = sample_events(2, np.random.default_rng(0))
-    made = {
+    drawn = {
         "a.png": draw(first),
         "copy.png": draw(first).resize((200, 120)),
         "b.png": draw(second),
     }
-    for name, picture in made.items():
+    for name, picture in drawn.items():
         picture.save(tmp_path / name)
-    return {name: tmp_path / name for name in made}
+    return {name: tmp_path / name for name in drawn}

@@ -1,3 +1,5 @@
+"""Files of claims, submissions and pages: what is read, what is reported."""
+
 from __future__ import annotations
 
 import datetime
@@ -7,9 +9,27 @@ from typing import Any
 
 import pytest
 
-from averimatec import Answer, Claim, Question, image_files, read_claims, write_claims
-from averimatec.claims import CONFLICTING, claims_json, missing_images, plain_verdict
+from averimatec import (
+    Answer,
+    Claim,
+    Evidence,
+    Page,
+    Prediction,
+    Question,
+    image_files,
+    read_claims,
+    read_store,
+    read_submission,
+    reference_evidence,
+    write_claims,
+    write_store,
+    write_submission,
+)
+from averimatec.claims import CONFLICTING, claims_json, missing_images
+from averimatec.submission import read_statements
 from verite.errors import DataError, MissingDataError
+
+DAY = datetime.date(2020, 5, 1)
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -47,54 +67,50 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 def written(folder: Path, rows: object) -> Path:
-    path = folder / "val.json"
+    path = folder / "file.json"
     path.write_text(json.dumps(rows), encoding="utf8")
     return path
 
 
-def test_a_claim_is_read_with_its_metadata_questions_and_answers(
-    tmp_path: Path,
-) -> None:
+def test_claim_fields(tmp_path: Path) -> None:
     [claim] = read_claims(written(tmp_path, [row()]))
-    assert (claim.id, claim.text, claim.label, claim.date) == (
+    answer = Answer("Extractive", "In Rome.", url="https://a.example/1")
+    assert claim == Claim(
         "0",
         "A boat in Paris.",
+        ("boat#0.jpg",),
         "Refuted",
         datetime.date(2023, 7, 8),
+        "It is in Rome.",
+        (
+            Question(
+                "Where is it?",
+                (Answer(**{**vars(answer), "medium": "Web text"}),),
+                ("Image-related",),
+                "Image-search",
+                ("boat#0.jpg",),
+            ),
+        ),
+        "IT",
+        "a reader",
+        "X",
+        article="https://check.example",
+        claim_types=("Causal Claim",),
+        strategies=("Consultation",),
     )
-    assert (claim.speaker, claim.publisher, claim.location) == ("a reader", "X", "IT")
-    assert (claim.claim_types, claim.strategies) == (
-        ("Causal Claim",),
-        ("Consultation",),
-    )
-    [question] = claim.questions
-    assert (question.kinds, question.method) == (("Image-related",), "Image-search")
-    assert question.answers == (
-        Answer("Extractive", "In Rome.", url="https://a.example/1", medium="Web text"),
-    )
-
-
-def test_images_go_by_their_names_whatever_folder_a_file_puts_in_front(
-    tmp_path: Path,
-) -> None:
-    [claim] = read_claims(written(tmp_path, [row()]))
-    assert claim.questions[0].images == ("boat#0.jpg",)
     assert claim.image_names() == ("boat#0.jpg",)
 
 
-def test_claims_one_a_line_are_read_too(tmp_path: Path) -> None:
+def test_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "val.jsonl"
-    path.write_text(
-        "\n".join(json.dumps(row(claim_text=text)) for text in ("One.", "Two.")) + "\n",
-        encoding="utf8",
-    )
-    assert [(claim.id, claim.text) for claim in read_claims(path)] == [
-        ("0", "One."),
-        ("1", "Two."),
-    ]
+    lines = [json.dumps(row(claim_text=text)) for text in ("One.", "Two.")]
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
+    claims = read_claims(path)
+    assert [(c.id, c.text) for c in claims] == [("0", "One."), ("1", "Two.")]
 
 
-def test_averitecs_names_of_fields_and_days_are_read(tmp_path: Path) -> None:
+def test_averitec_names(tmp_path: Path) -> None:
+    answer = {"answer": "In Rome.", "answer_type": "Abstractive", "source_url": None}
     averitec = {
         "claim": "A boat.",
         "label": "Conflicting Evidence/Cherrypicking",
@@ -104,179 +120,207 @@ def test_averitecs_names_of_fields_and_days_are_read(tmp_path: Path) -> None:
         "reporting_source": "Facebook",
         "required_reannotation": True,
         "claim_types": ["Quote Verification"],
-        "questions": [
-            {
-                "question": "Where?",
-                "answers": [
-                    {
-                        "answer": "In Rome.",
-                        "answer_type": "Abstractive",
-                        "source_url": "",
-                    }
-                ],
-            }
-        ],
+        "questions": [{"question": "Where?", "answers": [answer]}],
     }
     [claim] = read_claims(written(tmp_path, [averitec]))
-    assert (claim.label, claim.date, claim.location, claim.publisher) == (
-        CONFLICTING,
-        datetime.date(2020, 7, 8),
-        "IT",
-        "Facebook",
-    )
+    assert (claim.label, claim.date) == (CONFLICTING, datetime.date(2020, 7, 8))
+    assert (claim.location, claim.publisher, claim.speaker) == ("IT", "Facebook", "")
     assert claim.reannotated is True
+    assert claim.claim_types == ("Quote Verification",)
     assert claim.questions[0].answers[0].text == "In Rome."
 
 
-def test_what_is_wrong_is_named_by_claim_and_field_all_at_once(tmp_path: Path) -> None:
+def test_all_problems_at_once(tmp_path: Path) -> None:
     bad = row(label="False", date="July 2023", claim_text=None)
     bad["questions"][0]["answers"][0]["answer_type"] = "Guess"
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match="^[^\n]*$") as caught:
         read_claims(written(tmp_path, [row(), bad]))
     message = str(caught.value)
-    assert "4 field(s) cannot be read" in message
-    assert "claim 1, claim_text: expected text, found null" in message
-    assert (
-        "claim 1, label: expected one of Supported, Refuted, Conflicting/Cherrypicking,"
-        ' Not Enough Evidence, found "False"' in message
-    )
-    assert (
-        'claim 1, date: expected a day such as 2023-07-08 or 8-7-2023, found "July'
-        ' 2023"' in message
-    )
-    assert (
-        "claim 1, questions[0], answers[0], answer_type: expected one of Extractive,"
-        " Abstractive, Boolean, Image, Unanswerable" in message
-    )
+    for part in (
+        "4 problem(s)",
+        "claim 1, claim_text: expected text, found null",
+        "claim 1, label: expected one of Supported, Refuted",
+        "claim 1, date: expected a day such as 2023-07-08 or 8-7-2023, found",
+        "claim 1, questions[0], answers[0], answer_type: expected one of Extractive",
+    ):
+        assert part in message
+
+
+def _question(**fields: object) -> dict[str, Any]:
+    return {"questions": [{"question": "Which?", **fields}]}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"questions": {"question": "Where?"}},
-            "claim 0, questions: expected a list of objects",
-        ),
-        ({"claim_images": [3]}, "claim 0, claim_images: expected a list of texts"),
-        ({"metadata": "none"}, 'claim 0, metadata: expected an object, found "none"'),
+        ({"questions": {"question": "Where?"}}, "claim 0, questions: expected a list"),
+        ({"claim_images": [3]}, "claim 0, claim_images[0]: expected text, found 3"),
         ({"date": "2023-02-30"}, "claim 0, date: expected a day"),
-        (
-            {"questions": [{"question": "", "answers": []}]},
-            "claim 0, questions[0], question: expected text",
-        ),
-        (
-            {
-                "questions": [
-                    {"question": "Which?", "answers": [{"answer_type": "Image"}]}
-                ]
-            },
-            "image_answers: expected at least one image",
-        ),
-        (
-            {
-                "questions": [
-                    {"question": "Which?", "answers": [{"answer_type": "Boolean"}]}
-                ]
-            },
-            "answer_text: expected text",
-        ),
+        (_question(question=""), "claim 0, questions[0], question: expected text"),
+        (_question(answers=[{"answer_type": "Image"}]), "expected at least one image"),
+        (_question(answers=[{"answer_type": "Boolean"}]), "expected text in answer_te"),
+        ({"required_reannotation": "no?"}, "expected true or false"),
     ],
 )
-def test_each_wrong_field_has_its_own_message(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(DataError, match="^[^\n]*$") as caught:
+def test_each_problem(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError) as caught:
         read_claims(written(tmp_path, [row(**change)]))
     assert message in str(caught.value)
 
 
-def test_a_file_cut_short_is_an_error_that_names_the_line(tmp_path: Path) -> None:
+def test_truncated_file(tmp_path: Path) -> None:
     path = tmp_path / "val.json"
     path.write_text(json.dumps([row()], indent=1)[:200], encoding="utf8")
     with pytest.raises(DataError, match=r"val.json, line \d+: expected JSON"):
         read_claims(path)
 
 
-def test_two_claims_with_one_id_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="claim 7: stands in the file more than once"):
+def test_duplicate_ids(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="duplicate: claim 7"):
         read_claims(written(tmp_path, [row(id=7), row(id=7)]))
 
 
-def test_a_split_without_gold_is_read_without_labels_and_questions(
-    tmp_path: Path,
-) -> None:
-    [claim] = read_claims(
-        written(
-            tmp_path,
-            [
-                {
-                    "claim_text": "A boat.",
-                    "claim_images": ["a.jpg"],
-                    "date": "2024-01-02",
-                    "location": "US",
-                }
-            ],
-        )
-    )
-    assert (claim.label, claim.questions) == ("", ())
-
-
-def test_what_is_written_is_read_again_unchanged(tmp_path: Path) -> None:
-    questions = (
-        Question(
-            "Which?",
-            (Answer("Image", images=("b.png",)), Answer("Boolean", "No", "It is not.")),
-            ("Text-related",),
-            "Text-search",
-            ("a.png",),
-        ),
-        Question("Who?", (Answer("Unanswerable"),)),
-    )
+def test_round_trip(tmp_path: Path) -> None:
+    answers = Answer("Image", images=("b.png",)), Answer("Boolean", "No", "It is not.")
+    which = Question("Which?", answers, ("Text-related",), "Text-search", ("a.png",))
     claim = Claim(
         "0",
         "A boat.",
         ("a.png",),
         CONFLICTING,
-        datetime.date(2020, 1, 2),
+        DAY,
         "Because.",
-        questions,
+        (which, Question("Who?", (Answer("Unanswerable"),))),
         refuting_reasons=("Others",),
         reannotated=False,
     )
     write_claims(tmp_path / "train.json", [claim])
     assert read_claims(tmp_path / "train.json") == (claim,)
-    assert claims_json([claim])[0]["questions"][0]["answers"][0] == {
-        "answer_type": "Image",
-        "image_answers": ["b.png"],
-        "source_url": "",
-        "source_medium": "",
-    }
+    assert "answer_text" not in claims_json([claim])[0]["questions"][0]["answers"][0]
 
 
-def test_missing_images_are_reported_by_claim(tmp_path: Path) -> None:
+def test_missing_images(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"x")
-    claims = [
-        Claim("0", "A boat.", ("a.png", "b.png")),
-        Claim("1", "A dog.", ("a.png",)),
-    ]
+    claims = [Claim("0", "A boat.", ("a.png", "b.png")), Claim("1", "A.", ("a.png",))]
     assert missing_images(claims, image_files(tmp_path)) == {"0": ("b.png",)}
-
-
-def test_a_folder_of_images_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="no such folder of images"):
         image_files(tmp_path / "images")
 
 
-def test_an_unknown_verdict_has_no_plain_spelling() -> None:
-    assert plain_verdict("half true") == ""
-
-
-def test_averitecs_development_set_is_read_whole(real_data: Path) -> None:
+def test_averitec_dev(real_data: Path) -> None:
     claims = read_claims(real_data / "averitec" / "dev.json")
     assert len(claims) == 500
     assert sum(len(claim.questions) for claim in claims) == 1287
-    assert [
-        sum(claim.label == label for claim in claims)
-        for label in ("Refuted", "Supported", CONFLICTING)
-    ] == [305, 122, 38]
+    labels = [claim.label for claim in claims]
+    counts = [labels.count(label) for label in ("Refuted", "Supported", CONFLICTING)]
+    assert counts == [305, 122, 38]
     assert all(claim.date for claim in claims)
+
+
+def test_submission_format(tmp_path: Path) -> None:
+    evidence = {"text": "[IMG_1] is Rome.", "images": ["/data/images/a.png"]}
+    official = {
+        "id": 3,
+        "questions": ["Where?"],
+        "evidence": [evidence],
+        "verdict": "Refuted",
+        "justification": "It is Rome.",
+    }
+    [prediction] = read_submission(written(tmp_path, [official]))
+    items = (Evidence("[IMG_1] is Rome.", ("a.png",)),)
+    assert prediction == Prediction("3", ("Where?",), items, "Refuted", "It is Rome.")
+    write_submission(tmp_path / "again.json", [prediction])
+    evidence["images"] = ["a.png"]
+    assert json.loads((tmp_path / "again.json").read_text()) == [official]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"questions": []}], "item 0, id: expected text, found nothing"),
+        ([{"id": True}], "id: expected text, found true"),
+        ([{"id": 1, "evidence": ["It is."]}], "claim 1, evidence[0]: expected an obj"),
+        ([{"id": 1, "questions": [{"q": 1}]}], "claim 1, questions[0]: expected text"),
+        ([{"id": 1, "evidence": [{"text": 3}]}], "evidence[0], text: expected text, f"),
+        ([{"id": 1}, {"id": "1"}], "duplicate: claim 1"),
+    ],
+)
+def test_bad_submission(tmp_path: Path, rows: object, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_submission(written(tmp_path, rows))
+    assert message in str(caught.value)
+
+
+def test_reference_evidence() -> None:
+    no, image = Answer("Boolean", "No", "It is Paris."), Answer("Image", images=("c",))
+    questions = (
+        Question("Is it Rome?", (no,), images=("a", "b")),
+        Question("What does it look like?", (image,), images=("a",)),
+        Question("Who took it?", (Answer("Unanswerable"),)),
+        Question("When?"),
+    )
+    assert reference_evidence(Claim("0", "A boat.", questions=questions)) == (
+        Evidence("Is it Rome? [IMG_1] [IMG_2] No. It is Paris.", ("a", "b")),
+        Evidence("What does it look like? [IMG_1] [IMG_2]", ("a", "c")),
+        Evidence("Who took it? No answer could be found."),
+        Evidence("When? No answer could be found."),
+    )
+
+
+def test_statements(tmp_path: Path) -> None:
+    claims = [Claim("0", "A.", questions=(Question("Where?"),)), Claim("1", "B.")]
+    path = written(tmp_path, [[{"text": "In Rome.", "images": []}], []])
+    assert read_statements(path, claims) == {"0": (Evidence("In Rome."),), "1": ()}
+    with pytest.raises(DataError, match="expected statements for 1 claims, found 2"):
+        read_statements(path, claims[:1])
+    with pytest.raises(DataError, match="claim 0: expected 1 statements"):
+        read_statements(written(tmp_path, [[]]), claims[:1])
+
+
+def test_store_round_trip(tmp_path: Path) -> None:
+    pages = (
+        Page("https://a.example", "Text ∂.", "Title", DAY, ("a.png",)),
+        Page("https://b.example", "Text."),
+    )
+    store = read_store(write_store(tmp_path, pages, {"a.png": b"a"}))
+    assert store.pages == pages
+    assert store.pages_with("a.png") == pages[:1]
+    assert store.images == {"a.png": tmp_path / "images" / "a.png"}
+
+
+def test_shared_task_pages(tmp_path: Path) -> None:
+    page = {"claim_id": 12, "url": "https://a.example", "url2text": ["One.", "Two."]}
+    store = read_store(written(tmp_path, [page]))
+    assert store.pages == (Page("https://a.example", "One. Two."),)
+
+
+def test_parquet_pages(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rows = [
+        {"url": "https://a.example", "date": DAY, "text": "One.", "images": ["a.png"]},
+        {"url": "https://b.example", "date": None, "text": "Two.", "images": []},
+    ]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "pages.parquet")
+    assert read_store(tmp_path).pages == (
+        Page("https://a.example", "One.", "", DAY, ("a.png",)),
+        Page("https://b.example", "Two."),
+    )
+
+
+def test_bad_pages(tmp_path: Path) -> None:
+    rows = [{"url": "", "text": "x"}, {"url": "a", "date": "soon", "text": "y"}]
+    with pytest.raises(DataError) as caught:
+        read_store(written(tmp_path, [*rows, {"url": "b", "text": ""}]))
+    assert "page 0, url: expected text" in str(caught.value)
+    assert "page a, date: expected a day" in str(caught.value)
+    assert "page b: expected text or a title" in str(caught.value)
+    with pytest.raises(DataError, match="duplicate: page a"):
+        read_store(written(tmp_path, [{"url": "a", "text": "x"}] * 2))
+
+
+def test_bad_store(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"expected pages.jsonl"):
+        read_store(tmp_path)
+    with pytest.raises(DataError, match="expected a plain file name"):
+        write_store(tmp_path, [], {"../a.png": b"a"})

@@ -1,7 +1,4 @@
-"""The command line on files.
-
-What it writes, what it says, and what an endpoint that fails does to it.
-"""
+"""The command line on files."""
 
 from __future__ import annotations
 
@@ -16,27 +13,25 @@ from averimatec import (
     LexicalJudge,
     MadeClaims,
     Prediction,
+    read_submission,
     reference_evidence,
     write_submission,
 )
-from averimatec.reports import score_files
 from verite.cli import app
 from verite.errors import DataError, ParameterError, VeriteError
 
 
 def run(*words: object) -> str:
-    done = CliRunner().invoke(app, ["averimatec", *map(str, words)])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
+    result = CliRunner().invoke(app, ["averimatec", *map(str, words)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 @pytest.fixture
 def submission(made: MadeClaims, tmp_path: Path) -> Path:
-    """Half of the evidence, the right verdicts, and a justification that a spreadsheet
-    would run.
-    """
+    """Some evidence, right verdicts, justifications that a spreadsheet would run."""
     predictions = [
         Prediction(
             claim.id,
@@ -52,106 +47,59 @@ def submission(made: MadeClaims, tmp_path: Path) -> Path:
 
 
 def score(made: MadeClaims, submission: Path, out: Path, *more: object) -> str:
-    return run(
-        "score",
-        "--gold",
-        made.folder / "val.json",
-        "--submission",
-        submission,
-        "--out",
-        out,
-        "--images",
-        made.images,
-        *more,
-    )
+    gold = made.folder / "val.json"
+    files = "--gold", gold, "--submission", submission, "--images", made.images
+    return run("score", *files, "--out", out, *more)
 
 
-def test_scores_are_written_and_every_file_names_the_judge(
-    made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:
-    said = score(made, submission, tmp_path / "out")
+def test_score(made: MadeClaims, submission: Path, tmp_path: Path) -> None:
+    output = score(made, submission, tmp_path)
     name = LexicalJudge().name
-    assert said.startswith(f"judge:  {name}")
-    assert set(pd.read_csv(tmp_path / "out" / "scores.csv")["judge"]) == {name}
-    assert set(pd.read_csv(tmp_path / "out" / "claims.csv")["judge"]) == {name}
-    about = json.loads((tmp_path / "out" / "score.json").read_text())
-    assert about["judge"] == name
-    assert about["problems"] == 0
+    assert output.startswith(f"judge:  {name}")
+    table, claims = (pd.read_csv(tmp_path / f"{x}.csv") for x in ("scores", "claims"))
+    assert set(table["judge"]) == set(claims["judge"]) == {name}
+    about = json.loads((tmp_path / "score.json").read_text())
+    assert (about["judge"], about["problems"]) == (name, 0)
     assert set(about["inputs"]) == {"val.json", "submission.json"}
-
-
-def test_what_is_said_is_what_is_written(
-    made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:
-    said = score(made, submission, tmp_path / "out")
-    table = pd.read_csv(tmp_path / "out" / "scores.csv")
     [row] = table.query(
         "metric == 'verdict accuracy' and convention == 'official' and group == 'all'"
         " and `lambda` == 0.3"
     ).to_dict("records")
-    [line] = [
-        line
-        for line in said.splitlines()
-        if line.startswith("verdict accuracy, evidence recall > 0.3")
-    ]
+    start = "verdict accuracy, evidence recall > 0.3"
+    [line] = [line for line in output.splitlines() if line.startswith(start)]
     assert f"{100 * row['value']:.1f}" in line
-
-
-def test_scores_that_are_there_are_not_replaced_unasked(
-    made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:
-    score(made, submission, tmp_path)
-    with pytest.raises(
-        ParameterError,
-        match="is there. Choose another folder, or replace it with --force",
-    ):
+    with pytest.raises(ParameterError, match="already exists; use --force"):
         score(made, submission, tmp_path)
     score(made, submission, tmp_path, "--force")
 
 
-def test_a_cell_that_a_spreadsheet_would_run_is_escaped(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    predictions = [
-        Prediction(claim.id, (), (), "=1+1", "") for claim in made.splits["val"]
-    ]
-    write_submission(tmp_path / "s.json", predictions)
-    score_files(
-        made.folder / "val.json", tmp_path / "s.json", tmp_path / "out", LexicalJudge()
-    )
+def test_spreadsheet_cells(made: MadeClaims, tmp_path: Path) -> None:
+    ids = [claim.id for claim in made.splits["val"]]
+    path = tmp_path / "s.json"
+    write_submission(path, [Prediction(name, verdict="=1+1") for name in ids])
+    score(made, path, tmp_path / "out")
     assert set(pd.read_csv(tmp_path / "out" / "claims.csv")["verdict"]) == {"'=1+1"}
 
 
-def test_a_submission_to_another_split_is_one_message(
-    made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:
+def test_wrong_split(made: MadeClaims, submission: Path, tmp_path: Path) -> None:
+    gold = made.folder / "train.json"
     with pytest.raises(DataError, match="the submission lacks 6 claim"):
-        run(
-            "score",
-            "--gold",
-            made.folder / "train.json",
-            "--submission",
-            submission,
-            "--out",
-            tmp_path / "out",
-        )
+        run("score", "--gold", gold, "--submission", submission, "--out", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--judge", "oracle"), "unknown kind of model: 'oracle'"),
-        (("--judge", "endpoint", "--judge-model", "small"), "address of the endpoint"),
-        (("--judge-model", "small"), "the deterministic judge asks no model"),
-        (
-            ("--judge", "cached", "--clip", "newsroom"),
-            "--clip is the deterministic judge's",
-        ),
-        (("--judge", "cached"), "no such file of cached replies"),
+        (("--judge", "oracle"), "unknown model 'oracle'"),
+        (("--judge", "endpoint", "--judge-model", "small"), "name and its address"),
+        (("--judge", "endpoint"), "name and its address"),
+        (("--judge-model", "m", "--judge-url", "http://a"), "judge asks no model"),
+        (("--judge", "cached", "--clip", "newsroom"), "--clip is an option of"),
+        (("--judge", "cached"), "no folder of cached replies"),
         (("--mode", "joint"), "modes: expected some of text-only"),
     ],
 )
-def test_options_that_do_not_fit_are_one_message(
+def test_bad_options(
     options: tuple[str, ...],
     message: str,
     made: MadeClaims,
@@ -164,130 +112,133 @@ def test_options_that_do_not_fit_are_one_message(
 
 
 def endpoint_options(url: str) -> tuple[object, ...]:
-    return (
-        "--judge",
-        "endpoint",
-        "--judge-url",
-        url,
-        "--judge-model",
-        "small",
-        "--tries",
-        1,
-        "--seconds",
-        0.3,
-        "--mode",
-        "text-only",
-    )
+    judge = "--judge", "endpoint", "--judge-url", url, "--judge-model", "small"
+    return (*judge, "--tries", 1, "--seconds", 0.3, "--mode", "text-only")
 
 
-@pytest.mark.parametrize("trouble", ["hang", 429, 500, "html", "half"])
-def test_an_endpoint_that_fails_ends_the_run_with_what_is_missing_shown_and_a_second_run_asks_for_that_alone(
-    trouble: object, endpoint, made: MadeClaims, submission: Path, tmp_path: Path
+@pytest.mark.parametrize("failure", ["hang", 429, 500, "html", "cut"])
+def test_endpoint_fails_once(
+    failure: object, endpoint, made: MadeClaims, submission: Path, tmp_path: Path
 ) -> None:  # type: ignore[no-untyped-def]
-    endpoint.script = [endpoint.always, endpoint.always, trouble]
-    said = score(made, submission, tmp_path, *endpoint_options(endpoint.url))
-    assert "problems: 1" in said
+    endpoint.script = [endpoint.always, endpoint.always, failure]
+    options = endpoint_options(endpoint.url)
+    assert "problems: 1" in score(made, submission, tmp_path, *options)
     asked = len(endpoint.asked)
     assert asked == 2 * len(made.splits["val"])
-    again = score(
-        made, submission, tmp_path, *endpoint_options(endpoint.url), "--force"
-    )
+    again = score(made, submission, tmp_path, *options, "--force")
     assert "problems: 0" in again
     assert len(endpoint.asked) == asked + 1
 
 
-def test_replies_that_were_kept_score_again_without_the_endpoint(
+def test_cached_replies(
     endpoint, made: MadeClaims, submission: Path, tmp_path: Path
 ) -> None:  # type: ignore[no-untyped-def]
     endpoint.always = (
         "[PRED in REF]: 1; (PRED_1,REF_1)\n[REF in PRED]: 1; (REF_1,PRED_1)"
     )
     score(made, submission, tmp_path, *endpoint_options(endpoint.url))
-    first = pd.read_csv(tmp_path / "scores.csv").drop(columns="judge")
     asked = len(endpoint.asked)
-    score(
-        made,
-        submission,
-        tmp_path / "again",
-        "--judge",
-        "cached",
-        "--replies",
-        tmp_path / "replies.jsonl",
-        "--mode",
-        "text-only",
-    )
-    pd.testing.assert_frame_equal(
-        first, pd.read_csv(tmp_path / "again" / "scores.csv").drop(columns="judge")
-    )
+    cached = "--judge", "cached", "--replies", tmp_path / "replies"
+    score(made, submission, tmp_path / "again", *cached, "--mode", "text-only")
     assert len(endpoint.asked) == asked
+    first, second = (
+        pd.read_csv(folder / "scores.csv") for folder in (tmp_path, tmp_path / "again")
+    )
+    pd.testing.assert_frame_equal(first, second)
 
 
-def test_replies_that_do_not_parse_are_counted_and_shown(
+def test_unreadable_replies(
     endpoint, made: MadeClaims, submission: Path, tmp_path: Path
 ) -> None:  # type: ignore[no-untyped-def]
     endpoint.always = "I would rather not."
-    said = score(made, submission, tmp_path, *endpoint_options(endpoint.url))
-    assert "I would rather not." in said
-    problems = pd.read_csv(tmp_path / "problems.csv")
-    assert len(problems) == 2 * len(made.splits["val"])
-    table = (
-        pd.read_csv(tmp_path / "scores.csv")
-        .query("metric == 'evidence recall' and group == 'all'")
-        .set_index("convention")
-    )
-    assert table["value"]["official"] == 0
-    assert table["unscored"]["corrected"] == len(made.splits["val"])
+    output = score(made, submission, tmp_path, *endpoint_options(endpoint.url))
+    assert "I would rather not." in output
+    claims = len(made.splits["val"])
+    assert len(pd.read_csv(tmp_path / "problems.csv")) == 2 * claims
+    table = pd.read_csv(tmp_path / "scores.csv")
+    recall = table.query("metric == 'evidence recall' and group == 'all'")
+    recall = recall.set_index("convention")
+    assert recall["value"]["official"] == 0
+    assert recall["unscored"]["corrected"] == claims
 
 
-def test_claims_are_made_once_and_not_replaced_unasked(tmp_path: Path) -> None:
-    assert run("make", tmp_path, "--claims", 12).startswith(
-        "synthetic: they teach, and are no evidence"
-    )
-    with pytest.raises(ParameterError, match="is there"):
+def test_make(tmp_path: Path) -> None:
+    output = run("make", tmp_path, "--claims", 12)
+    assert output.startswith("synthetic")
+    with pytest.raises(ParameterError, match="already exists"):
         run("make", tmp_path)
 
 
-def test_statistics_are_said_and_written(made: MadeClaims, tmp_path: Path) -> None:
+def test_stats(made: MadeClaims, tmp_path: Path) -> None:
     splits = [made.folder / f"{split}.json" for split in made.splits]
-    said = run(
-        "stats",
-        *splits,
-        "--images",
-        made.images,
-        "--store",
-        made.folder / "store",
-        "--out",
-        tmp_path,
-    )
-    assert "Table 9, source medium (%)" in said
-    assert "evidence dated after its claim: 0 of" in said
-    assert "images of test that are not there: 0" in said
+    folders = "--images", made.images, "--store", made.folder / "store"
+    output = run("stats", *splits, *folders, "--out", tmp_path)
+    assert "Table 9, source medium (%)" in output
+    assert "evidence dated after its claim: 0 of" in output
+    assert "missing images of test: 0" in output
     assert set(pd.read_csv(tmp_path / "statistics.csv")["table"]) == {2, 5, 6, 7, 8, 9}
+    output = run("stats", splits[0], "--images", tmp_path)
+    assert "claim-" in output.partition("missing images of train: ")[2]
 
 
-def test_images_that_are_not_there_are_named(made: MadeClaims, tmp_path: Path) -> None:
-    said = run("stats", made.folder / "val.json", "--images", tmp_path)
-    assert "images of val that are not there" in said
-    assert "claim-" in said
-
-
-def test_a_judge_is_checked_and_what_does_not_hold_is_said(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    said = run(
-        "check",
-        made.folder / "val.json",
-        "--images",
-        made.images,
-        "--out",
-        tmp_path,
-        "--claims",
-        4,
-    )
+def test_check(made: MadeClaims, tmp_path: Path) -> None:
+    gold, folders = made.folder / "val.json", ("--images", made.images)
+    output = run("check", gold, *folders, "--out", tmp_path, "--claims", 4)
     [line] = [
         line
-        for line in said.splitlines()
+        for line in output.splitlines()
         if line.startswith("Irrelevant Image") and "text-only" in line
     ]
     assert line.endswith("DOES NOT HOLD")
     assert len(pd.read_csv(tmp_path / "checks.csv")) == 33
+
+
+def verify(made: MadeClaims, out: Path, *more: object) -> str:
+    folders = "--store", made.folder / "store", "--images", made.images
+    return run(
+        "run", "--claims", made.folder / "val.json", *folders, "--out", out, *more
+    )
+
+
+def test_run(made: MadeClaims, tmp_path: Path) -> None:
+    output = verify(made, tmp_path, "--strategy", "dynamic")
+    assert "no language model" in output
+    assert len(read_submission(tmp_path / "submission.json")) == len(made.splits["val"])
+    about = json.loads((tmp_path / "run.json").read_text())["about"]
+    assert set(about) == {"commit", "versions"}
+
+
+def test_run_without_claims(tmp_path: Path) -> None:
+    output = run("run", "--out", tmp_path, "--limit", 2)
+    assert "synthetic claims" in output
+    assert "2 done, 0 failed" in output
+
+
+def test_run_by_cached_replies(endpoint, made: MadeClaims, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    endpoint.always = "Supported"
+    kept = "--replies", tmp_path / "replies", "--limit", 2
+    model = "--model-name", "m", "--model-url", endpoint.url, "--price-in", 1
+    verify(made, tmp_path / "one", *kept, "--model", "endpoint", *model)
+    asked = len(endpoint.asked)
+    verify(made, tmp_path / "two", *kept, "--model", "cached")
+    assert len(endpoint.asked) == asked > 0
+    one, two = (
+        read_submission(tmp_path / x / "submission.json") for x in ("one", "two")
+    )
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--store", "s"), "need --claims"),
+        (("--model-name", "m", "--model-url", "http://a"), "rules ask no model"),
+        (("--claims", "val.json"), "nothing to search in"),
+        (("--store", "s", "--search-url", "http://localhost"), "not both"),
+    ],
+)
+def test_run_bad_options(
+    options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        run("run", "--out", tmp_path, *options)

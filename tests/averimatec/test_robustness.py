@@ -1,3 +1,5 @@
+"""Checks of judges, and the changes of wording that they make."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -6,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from averimatec import (
     CHECKS,
@@ -16,66 +20,61 @@ from averimatec import (
     check_judge,
     image_files,
     read_claims,
+    reference_evidence,
 )
-from averimatec.robustness import Surroundings
+from averimatec.robustness import Surroundings, fluency, shuffle
+from averimatec.similarity import similarities
+from averimatec.wording import (
+    contracted,
+    digits_to_words,
+    expanded,
+    number_words,
+    with_synonyms,
+    words_to_digits,
+)
 from verite.errors import DataError, ParameterError
 
+DATED = "[IMG_1] was taken on 12 April 2019, when it is not known that two boats sank."
 ITEMS = (
-    Evidence(
-        "[IMG_1] was taken on 12 April 2019, when it is not known that two boats sank.",
-        ("a.png",),
-    ),
-    Evidence(
-        "Mayor Ruby came to the flood, and she will say that there are three pictures.",
-        (),
-    ),
+    Evidence(DATED, ("a.png",)),
+    Evidence("Mayor Ruby came, and she will say that there are three pictures.", ()),
     Evidence("No answer could be found.", ()),
 )
 
 
 @pytest.fixture
 def around(tmp_path: Path, pictures: dict[str, Path]) -> Surroundings:
-    return Surroundings(
-        dict(pictures), ["b.png"], tmp_path / "changed", np.random.default_rng(0)
-    )
+    rng = np.random.default_rng(0)
+    return Surroundings(dict(pictures), ["b.png"], tmp_path / "changed", rng)
 
 
-def test_there_are_the_eleven_checks_of_table_11_three_of_which_should_fall() -> None:
+def test_table_11() -> None:
+    falls = [name for name, check in CHECKS.items() if check.expected == "fall"]
+    assert falls == ["Completeness", "Shuffle", "Irrelevant Image"]
     assert len(CHECKS) == 11
-    assert [name for name, check in CHECKS.items() if check.expected == "fall"] == [
-        "Completeness",
-        "Shuffle",
-        "Irrelevant Image",
-    ]
 
 
 @pytest.mark.parametrize("name", sorted(set(CHECKS) - {"Completeness"}))
-def test_every_check_changes_something_and_keeps_the_number_of_items(
-    name: str, around: Surroundings
-) -> None:
+def test_changes(name: str, around: Surroundings) -> None:
     changed = CHECKS[name].change(ITEMS, around)
     assert changed != ITEMS
     assert len(changed) == len(ITEMS)
+    assert any("[IMG_1]" in item.text for item in changed)
 
 
-def test_completeness_takes_half_of_the_items_and_at_least_one(
-    around: Surroundings,
-) -> None:
+def test_completeness(around: Surroundings) -> None:
     assert len(CHECKS["Completeness"].change(ITEMS, around)) == 1
     assert CHECKS["Completeness"].change(ITEMS[:1], around) == ()
 
 
-def test_shuffled_words_are_the_same_words(around: Surroundings) -> None:
-    for before, after in zip(
-        ITEMS, CHECKS["Shuffle"].change(ITEMS, around), strict=True
-    ):
+def test_words(around: Surroundings) -> None:
+    shuffled = CHECKS["Shuffle"].change(ITEMS, around)
+    for before, after in zip(ITEMS, shuffled, strict=True):
         assert sorted(before.text.split()) == sorted(after.text.split())
-
-
-def test_images_are_exchanged_for_those_of_other_claims(around: Surroundings) -> None:
-    assert [
-        item.images for item in CHECKS["Irrelevant Image"].change(ITEMS, around)
-    ] == [("b.png",), (), ()]
+    [item, *_] = CHECKS["Redundant words"].change(ITEMS, around)
+    words = item.text.split()
+    assert len(words) == len(DATED.split()) + 1
+    assert any(one == other for one, other in pairwise(words))
 
 
 @pytest.mark.parametrize(
@@ -87,129 +86,121 @@ def test_images_are_exchanged_for_those_of_other_claims(around: Surroundings) ->
         ("Inv. synonyms", "was captured on"),
     ],
 )
-def test_changes_of_wording_are_what_their_names_say(
-    name: str, text: str, around: Surroundings
-) -> None:
+def test_wordings(name: str, text: str, around: Surroundings) -> None:
     assert text in CHECKS[name].change(ITEMS, around)[0].text
 
 
-def test_redundant_words_are_repeated_words(around: Surroundings) -> None:
-    [item, *_] = CHECKS["Redundant words"].change(ITEMS, around)
-    words = item.text.split()
-    assert len(words) == len(ITEMS[0].text.split()) + 1
-    assert any(one == other for one, other in pairwise(words))
-
-
-def test_image_tokens_are_left_alone_by_every_change_of_words(
-    around: Surroundings,
-) -> None:
-    for check in CHECKS.values():
-        changed = check.change(ITEMS, around)
-        assert "Completeness" in [
-            name for name, other in CHECKS.items() if other is check
-        ] or "[IMG_1]" in " ".join(item.text for item in changed)
-
-
-def test_changed_images_are_new_files_and_the_old_ones_stay(
-    around: Surroundings, pictures: dict[str, Path]
-) -> None:
+def test_images(around: Surroundings, pictures: dict[str, Path]) -> None:
+    exchanged = CHECKS["Irrelevant Image"].change(ITEMS, around)
+    assert [item.images for item in exchanged] == [("b.png",), (), ()]
     before = pictures["a.png"].read_bytes()
     [item, *_] = CHECKS["Image Invariance"].change(ITEMS, around)
-    assert around.files[item.images[0]].is_file()
-    assert (
-        around.files[item.images[0]].read_bytes()
-        != before
-        == pictures["a.png"].read_bytes()
-    )
+    changed = around.files[item.images[0]].read_bytes()
+    assert changed != before == pictures["a.png"].read_bytes()
 
 
-def recall_changes(table: pd.DataFrame, mode: str) -> dict[str, float]:
-    return table[table["mode"] == mode].set_index("check")["difference"].to_dict()
+def differences(table: pd.DataFrame, mode: str) -> pd.Series:
+    return table[table["mode"] == mode].set_index("check")["difference"]
 
 
-def test_the_deterministic_judge_has_table_11s_pattern_on_made_claims(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_made_claims(made: MadeClaims, tmp_path: Path) -> None:
     claims = [
         claim for claim in made.splits["train"] if claim.label != "Not Enough Evidence"
     ]
-    table = check_judge(
-        LexicalJudge(), claims, tmp_path, files=image_files(made.images), resamples=200
-    )
-    separated, text_only = (
-        recall_changes(table, "separated"),
-        recall_changes(table, "text-only"),
-    )
-    assert (
-        max(separated[name] for name in ("Completeness", "Shuffle", "Irrelevant Image"))
-        < -30
-    )
-    claimed = (
-        "Inv. contract",
-        "Inv. num2text",
-        "Inv. text2num",
-        "Redundant words",
-        "Argument structure",
-        "Image Invariance",
-    )
-    assert max(abs(separated[name]) for name in claimed) < 5
-    assert (
-        text_only["Irrelevant Image"] == 0
-    )  # the paper's cell says so too: text alone cannot see it
-    assert table.loc[
-        (table["check"] == "Irrelevant Image") & (table["mode"] == "text-only"), "holds"
-    ].tolist() == [False]
+    options = {"files": image_files(made.images), "resamples": 200}
+    table = check_judge(LexicalJudge(), claims, tmp_path, **options)
+    separated = differences(table, "separated")
+    falls = [name for name, check in CHECKS.items() if check.expected == "fall"]
+    assert separated[falls].max() < -30
+    stays = set(CHECKS) - set(falls) - {"Inv. synonyms", "Fluency"}
+    assert separated[sorted(stays)].abs().max() < 5
+    # Text alone cannot see images: the paper's cell is 0 as well.
+    assert differences(table, "text-only")["Irrelevant Image"] == 0
+    row = table.set_index(["check", "mode"]).loc[("Irrelevant Image", "text-only")]
+    assert not row["holds"]
 
 
-def test_the_deterministic_judge_has_table_11s_pattern_on_averitec(
-    real_data: Path, tmp_path: Path
-) -> None:
+def test_averitec(real_data: Path, tmp_path: Path) -> None:
     claims = read_claims(real_data / "averitec" / "dev.json")[:150]
-    table = check_judge(
-        LexicalJudge(), claims, tmp_path, modes=("text-only",), resamples=200
-    )
-    found = recall_changes(table, "text-only")
+    options = {"modes": ("text-only",), "resamples": 200}
+    table = check_judge(LexicalJudge(), claims, tmp_path, **options)
+    found = differences(table, "text-only")
     assert max(found["Completeness"], found["Shuffle"]) < -50
-    assert (
-        max(abs(found[name]) for name in found if CHECKS[name].expected == "stay") < 5
-    )
-    nothing = table[table["changed"] == 0]
-    assert set(nothing["check"]) == {
-        "Irrelevant Image",
-        "Image Invariance",
-    }  # there are no images
-    assert nothing["holds"].isna().all()
+    stays = [name for name, check in CHECKS.items() if check.expected == "stay"]
+    assert found[stays].abs().max() < 5
+    unchanged = table[table["changed"] == 0]  # there are no images
+    assert set(unchanged["check"]) == {"Irrelevant Image", "Image Invariance"}
+    assert unchanged["holds"].isna().all()
 
 
-def test_a_judge_that_matches_anything_is_found_out(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    table = check_judge(
-        LexicalJudge(least=0.01),
-        made.splits["val"],
-        tmp_path,
-        modes=("text-only",),
-        resamples=200,
-    )
+def test_indiscriminate_judge(made: MadeClaims, tmp_path: Path) -> None:
+    options = {"modes": ("text-only",), "resamples": 200}
+    judge = LexicalJudge(least=0.01)
+    table = check_judge(judge, made.splits["val"], tmp_path, **options)
     assert table.set_index("check")["holds"]["Shuffle"] is False
-
-
-def test_the_same_seed_gives_the_same_checks(made: MadeClaims, tmp_path: Path) -> None:
-    one, other = (
-        check_judge(
-            LexicalJudge(),
-            made.splits["val"],
-            tmp_path,
-            modes=("text-only",),
-            resamples=50,
-        )
-        for _ in range(2)
+    pd.testing.assert_frame_equal(
+        table, check_judge(judge, made.splits["val"], tmp_path, **options)
     )
-    pd.testing.assert_frame_equal(one, other)
 
 
-def test_claims_without_evidence_and_unknown_modes_are_errors(tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="claims with evidence"):
         check_judge(LexicalJudge(), [Claim("0", "A boat.")], tmp_path)
     with pytest.raises(ParameterError, match="unknown mode: joint"):
         check_judge(LexicalJudge(), [], tmp_path, modes=("joint",))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 999_999_999))
+def test_numbers(number: int) -> None:
+    assert words_to_digits(number_words(number)) == str(number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["3.14 metres", "at 10:30", "on 2020-03-04", "the A380", "50/50", "1,50 euros"],
+)
+def test_other_numbers_stay(text: str) -> None:
+    assert digits_to_words(text) == text
+
+
+def test_separate_numbers() -> None:
+    text = "five six and twenty-one two, a hundred people"
+    assert words_to_digits(text) == "5 6 and 21 2, a 100 people"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They do not know that it is not true.",
+        "He will say we cannot.",
+        "I am sure they have gone.",
+    ],
+)
+def test_contractions(text: str) -> None:
+    assert expanded(contracted(text)) == text != contracted(text)
+    assert expanded("It isn\N{RIGHT SINGLE QUOTATION MARK}t.") == "It is not."
+
+
+def test_synonyms() -> None:
+    changed = with_synonyms("Picture of a firefighter's car")
+    assert changed == "Photograph of a firefighter's automobile"
+
+
+def test_threshold_on_real_statements(real_data: Path) -> None:
+    around = Surroundings({}, [], real_data, np.random.default_rng(0))
+    values: dict[str, list[float]] = {"shuffled": [], "slips": [], "others": []}
+    for claim in read_claims(real_data / "averitec" / "dev.json"):
+        items = reference_evidence(claim)
+        texts = [item.text for item in items]
+        for name, change in (("shuffled", shuffle), ("slips", fluency)):
+            changed = [item.text for item in change(items, around)]
+            values[name] += np.diag(similarities(texts, changed)).tolist()
+        others = ~np.eye(len(texts), dtype=bool)
+        values["others"] += similarities(texts, texts)[others].tolist()
+    least = LexicalJudge().least
+    shares = {name: np.mean(np.array(x) >= least) for name, x in values.items()}
+    # What LexicalJudge's docstring says.
+    assert shares["shuffled"] == pytest.approx(0.22, abs=0.02)
+    assert shares["others"] == pytest.approx(0.05, abs=0.005)
+    assert shares["slips"] > 0.99

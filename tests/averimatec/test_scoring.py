@@ -1,12 +1,17 @@
+"""Scores of submissions, and both conventions of counting."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from averimatec import (
     Answer,
@@ -16,10 +21,13 @@ from averimatec import (
     MadeClaims,
     Prediction,
     Question,
+    Scores,
     image_files,
+    read_claims,
     reference_evidence,
     score_submission,
 )
+from averimatec.conventions import Coverage, by_count, by_images
 from averimatec.judges import ImageScore, Matches
 from verite.errors import DataError, ParameterError
 
@@ -30,6 +38,8 @@ FACTS = (
     "Nurses met the mayor.",
     "Stalls sold red fruit.",
 )
+REASON = "The boat is not from Paris."
+FILES = {name: Path(name) for name in ("a", "b", "c")}
 
 
 def claim(name: str, label: str = "Refuted") -> Claim:
@@ -39,28 +49,22 @@ def claim(name: str, label: str = "Refuted") -> Claim:
         for number, fact in enumerate(FACTS)
     )
     return Claim(
-        name,
-        "A claim.",
-        label=label,
-        justification="The boat is not from Paris.",
-        questions=questions,
+        name, "A claim.", label=label, justification=REASON, questions=questions
     )
 
 
 class Covering:
-    """A judge that finds so many reference items covered as the first predicted item
-    says.
-    """
+    """A judge that covers as many items as the first predicted item says."""
 
     name = "covering"
 
     def questions(self, reference: Sequence[str], predicted: Sequence[str]) -> Matches:
-        return self._found(len(predicted))
+        return self._matches(len(predicted))
 
     def evidence(
         self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
     ) -> Matches:
-        return self._found(int(predicted[0].text))
+        return self._matches(int(predicted[0].text))
 
     def interleaved(
         self,
@@ -68,217 +72,158 @@ class Covering:
         predicted: Sequence[Evidence],
         files: Mapping[str, Path],
     ) -> Matches:
-        return self._found(int(predicted[0].text))
+        return self._matches(int(predicted[0].text))
 
     def images(
         self, reference: Sequence[Path], predicted: Sequence[Path]
     ) -> ImageScore:
         raise AssertionError
 
-    def _found(self, count: int) -> Matches:
+    def _matches(self, count: int) -> Matches:
         if count < 0:
             return Matches(problem="cannot be read")
-        return Matches(
-            count,
-            count,
-            tuple((1, number) for number in range(1, count + 1)),
-            tuple((number, 1) for number in range(1, count + 1)),
-        )
+        numbers = range(1, count + 1)
+        first, second = ((1, i) for i in numbers), ((i, 1) for i in numbers)
+        return Matches(count, count, tuple(first), tuple(second))
 
 
 def predicted(
-    name: str,
-    count: int,
-    verdict: str = "Refuted",
-    justification: str = "The boat is not from Paris.",
+    name: str, count: int, verdict: str = "Refuted", justification: str = REASON
 ) -> Prediction:
-    return Prediction(
-        name, ("Question?",), (Evidence(str(count)),), verdict, justification
-    )
+    evidence = (Evidence(str(count)),)
+    return Prediction(name, ("Question?",), evidence, verdict, justification)
 
 
-def value(
-    table: pd.DataFrame,
+def scored(
+    claims: Sequence[Claim], predictions: Sequence[Prediction], **options: Any
+) -> Scores:
+    return score_submission(claims, predictions, Covering(), resamples=50, **options)
+
+
+def cell(
+    scores: Scores,
     metric: str,
     least: float | None = None,
     convention: str = "official",
     group: str = "all",
     mode: str = "separated",
-):  # type: ignore[no-untyped-def]
-    rows = table[
-        (table["metric"] == metric)
-        & (table["convention"] == convention)
-        & (table["group"] == group)
-        & (table["mode"] == mode)
+) -> Any:
+    table = scores.table
+    conditions = {"metric": metric, "convention": convention, "group": group}
+    for name, wanted in (conditions | {"mode": mode}).items():
+        table = table[table[name] == wanted]
+    table = table[table["lambda"].isna() if least is None else table["lambda"] == least]
+    [row] = table.itertuples()
+    return row
+
+
+def test_recall_must_exceed_lambda() -> None:
+    names = [str(number) for number in range(4)]  # recall 0, .2, .4, .6
+    scores = scored([claim(n) for n in names], [predicted(n, int(n)) for n in names])
+    values = [
+        cell(scores, "verdict accuracy", least).value for least in (0.2, 0.3, 0.4)
     ]
-    rows = (
-        rows[rows["lambda"].isna()] if least is None else rows[rows["lambda"] == least]
-    )
-    [found] = rows.itertuples()
-    return found
+    assert values == [0.5, 0.5, 0.25]
 
 
-def scored(
-    claims: Sequence[Claim], predictions: Sequence[Prediction], **options: object
-):  # type: ignore[no-untyped-def]
-    return score_submission(claims, predictions, Covering(), resamples=50, **options)  # type: ignore[arg-type]
-
-
-def test_a_verdict_counts_if_recall_is_above_lambda_and_not_if_it_equals_it() -> None:
-    claims = [claim(str(number)) for number in range(4)]
-    table = scored(
-        claims, [predicted(str(number), number) for number in range(4)]
-    ).table  # recall 0, .2, .4, .6
-    assert [
-        value(table, "verdict accuracy", least).value for least in (0.2, 0.3, 0.4)
-    ] == [0.5, 0.5, 0.25]
-
-
-def test_a_justification_is_its_rouge_recall_and_zero_below_lambda() -> None:
+def test_justification() -> None:
     predictions = [
         predicted("0", 3, justification="The boat is old"),
         predicted("1", 1),
     ]
-    table = scored([claim("0"), claim("1")], predictions).table
-    assert value(table, "justification", 0.3).value == pytest.approx(3 / 6 / 2)
-    assert value(table, "justification", mode="").value == pytest.approx(
-        (3 / 6 + 1) / 2
-    )
+    claims = [claim("0"), claim("1")]
+    scores = scored(claims, predictions)
+    assert cell(scores, "justification", 0.3).value == pytest.approx(3 / 6 / 2)
+    plain = cell(scores, "justification", mode="").value
+    assert plain == pytest.approx((3 / 6 + 1) / 2)
+    f1 = scored(claims[:1], predictions[:1], rouge="f1")
+    value = cell(f1, "justification", 0.3).value
+    assert value == pytest.approx(2 * 0.5 * 0.75 / 1.25)
 
 
-def test_f1_is_an_option() -> None:
-    predictions = [predicted("0", 3, justification="The boat is old")]
-    assert value(
-        scored([claim("0")], predictions, rouge="f1").table, "justification", 0.3
-    ).value == pytest.approx(2 * 0.5 * 0.75 / 1.25)
-
-
-def test_claims_without_predicted_evidence_leave_the_official_mean_and_weigh_on_the_corrected_one() -> (
-    None
-):
-    nothing = Prediction("1", (), (), "Refuted", "The boat is not from Paris.")
-    table = scored([claim("0"), claim("1")], [predicted("0", 5), nothing]).table
-    official, corrected = (
-        value(table, "verdict accuracy", 0.2, convention)
-        for convention in ("official", "corrected")
-    )
+def test_no_predicted_evidence() -> None:
+    nothing = Prediction("1", (), (), "Refuted", REASON)
+    scores = scored([claim("0"), claim("1")], [predicted("0", 5), nothing])
+    official = cell(scores, "verdict accuracy", 0.2)
+    corrected = cell(scores, "verdict accuracy", 0.2, "corrected")
     assert (official.value, official.n, official.unscored) == (1, 1, 1)
     assert (corrected.value, corrected.n, corrected.unscored) == (0.5, 2, 0)
 
 
-def test_a_reply_that_does_not_parse_is_counted_and_shown() -> None:
+def test_unreadable_reply() -> None:
     scores = scored([claim("0"), claim("1")], [predicted("0", 5), predicted("1", -1)])
     assert scores.problems.to_numpy().tolist() == [
         ["1", "text-only", "cannot be read"],
         ["1", "interleaved", "cannot be read"],
     ]
     assert scores.about["problems"] == 2
-    official, corrected = (
-        value(scores.table, "evidence recall", None, convention)
-        for convention in ("official", "corrected")
-    )
-    assert (official.value, corrected.value, corrected.n, corrected.unscored) == (
-        0.5,
-        1,
-        1,
-        1,
-    )
+    official = cell(scores, "evidence recall")
+    corrected = cell(scores, "evidence recall", None, "corrected")
+    assert (official.value, corrected.value, corrected.unscored) == (0.5, 1, 1)
 
 
-def test_predictions_go_by_id_whatever_their_order() -> None:
+def test_matched_by_id() -> None:
     claims = [claim("0", "Refuted"), claim("1", "Supported")]
     predictions = [predicted("1", 5, "Supported"), predicted("0", 5, "Refuted")]
-    assert value(scored(claims, predictions).table, "verdict accuracy", 0.4).value == 1
+    assert cell(scored(claims, predictions), "verdict accuracy", 0.4).value == 1
 
 
-def test_a_verdict_in_another_spelling_is_right_only_in_the_corrected_convention() -> (
-    None
-):
+def test_spelling_of_verdicts() -> None:
     claims = [claim("0", "Conflicting/Cherrypicking"), claim("1", "Refuted")]
-    table = scored(
-        claims, [predicted("0", 5, "Conflicting"), predicted("1", 5, " refuted ")]
-    ).table
-    assert [
-        value(table, "verdict accuracy", 0.4, convention).value
-        for convention in ("official", "corrected")
-    ] == [0.5, 1]
+    said = [predicted("0", 5, "Conflicting"), predicted("1", 5, " refuted ")]
+    scores = scored(claims, said)
+    assert cell(scores, "verdict accuracy", 0.4).value == 0.5
+    assert cell(scores, "verdict accuracy", 0.4, "corrected").value == 1
 
 
-def test_each_class_has_rows_of_its_own_and_absent_ones_none() -> None:
-    table = scored(
-        [claim("0"), claim("1", "Supported")], [predicted("0", 5), predicted("1", 5)]
-    ).table
-    assert value(table, "verdict accuracy", 0.2, group="Supported").value == 0
-    assert value(table, "verdict accuracy", 0.2, group="Refuted").value == 1
-    assert set(table["group"]) == {"all", "Supported", "Refuted"}
+def test_groups() -> None:
+    claims = [claim("0"), claim("1", "Supported")]
+    scores = scored(claims, [predicted("0", 5), predicted("1", 5)])
+    assert cell(scores, "verdict accuracy", 0.2, group="Supported").value == 0
+    assert cell(scores, "verdict accuracy", 0.2, group="Refuted").value == 1
+    assert set(scores.table["group"]) == {"all", "Supported", "Refuted"}
 
 
-def test_intervals_are_drawn_over_claims_and_hold_the_value() -> None:
+def test_intervals_and_threads() -> None:
     claims = [claim(str(number)) for number in range(12)]
-    found = value(
-        scored(
-            claims, [predicted(str(number), number % 6) for number in range(12)]
-        ).table,
-        "evidence recall",
-    )
-    assert found.value == pytest.approx(0.5)
-    assert found.low < found.value < found.high
+    predictions = [predicted(str(number), number % 6) for number in range(12)]
+    scores = scored(claims, predictions)
+    row = cell(scores, "evidence recall")
+    assert row.value == pytest.approx(0.5)
+    assert row.low < row.value < row.high
+    threads = scored(claims, predictions, workers=4)
+    pd.testing.assert_frame_equal(scores.table, threads.table)
 
 
-def test_each_claim_has_a_row_with_all_its_shares() -> None:
-    scores = scored([claim("0")], [predicted("0", 2)])
-    [row] = scores.claims.to_dict("records")
-    assert (row["claim"], row["references"], row["predictions"], row["problems"]) == (
-        "0",
-        5,
-        1,
-        0,
-    )
-    assert (
-        row["separated_recall_official"]
-        == row["text-only_recall_official"]
-        == row["interleaved_recall_official"]
-        == 0.4
-    )
-    assert row["separated_precision_official"] == 1
-
-
-def test_threads_change_nothing() -> None:
-    claims, predictions = (
-        [claim(str(number)) for number in range(6)],
-        [predicted(str(number), number % 6) for number in range(6)],
-    )
-    pd.testing.assert_frame_equal(
-        scored(claims, predictions).table, scored(claims, predictions, workers=4).table
-    )
+def test_rows_of_claims() -> None:
+    [row] = scored([claim("0")], [predicted("0", 2)]).claims.to_dict("records")
+    assert (row["references"], row["predictions"], row["problems"]) == (5, 1, 0)
+    for mode in ("separated", "text-only", "interleaved"):
+        assert row[f"{mode}_recall_official"] == 0.4
+        assert row[f"{mode}_precision_official"] == 1
 
 
 @pytest.mark.parametrize(
-    ("predictions", "message"),
+    ("claims", "predictions", "message"),
     [
-        ([], r"the submission lacks 1 claim\(s\): 0"),
-        (
-            [predicted("0", 1), predicted("9", 1)],
-            r"the submission has 1 claim\(s\) that the reference lacks: 9",
-        ),
+        ([claim("0")], [], r"lacks 1 claim\(s\): 0"),
+        ([claim("0")], [predicted("0", 1), predicted("9", 1)], "reference lacks: 9"),
+        ([claim("0", "")], [predicted("0", 1)], "no label: 0"),
+        ([], [], "claims to score against"),
     ],
 )
-def test_submissions_of_other_claims_are_an_error(
-    predictions: list[Prediction], message: str
+def test_other_claims(
+    claims: list[Claim], predictions: list[Prediction], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        scored([claim("0")], predictions)
+        scored(claims, predictions)
 
 
-def test_missing_claims_can_count_as_wrong() -> None:
-    table = scored([claim("0"), claim("1")], [predicted("0", 5)], missing="wrong").table
-    assert value(table, "verdict accuracy", mode="").value == 0.5
-    assert value(table, "verdict accuracy", 0.2, "corrected").value == 0.5
-
-
-def test_claims_whose_label_is_withheld_cannot_be_scored_against() -> None:
-    with pytest.raises(DataError, match="no label: 0"):
-        scored([claim("0", "")], [predicted("0", 1)])
+def test_missing_as_wrong() -> None:
+    claims = [claim("0"), claim("1")]
+    scores = scored(claims, [predicted("0", 5)], missing="wrong")
+    assert cell(scores, "verdict accuracy", mode="").value == 0.5
+    assert cell(scores, "verdict accuracy", 0.2, "corrected").value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -291,27 +236,21 @@ def test_claims_whose_label_is_withheld_cannot_be_scored_against() -> None:
         {"workers": 0},
     ],
 )
-def test_options_that_do_not_exist_are_errors(options: dict[str, object]) -> None:
+def test_unknown_options(options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         scored([claim("0")], [predicted("0", 1)], **options)
 
 
-def test_statements_stand_in_for_questions_and_answers() -> None:
-    said = {"0": (Evidence("Another fact altogether."),)}
-    prediction = Prediction(
-        "0", (), (Evidence("Another fact altogether."),), "Refuted", ""
-    )
-    scores = score_submission(
-        [claim("0")], [prediction], LexicalJudge(), statements=said, resamples=50
-    )
+def test_statements() -> None:
+    fact = (Evidence("Another fact altogether."),)
+    prediction = Prediction("0", (), fact, "Refuted", "")
+    options = {"statements": {"0": fact}, "resamples": 50}
+    scores = score_submission([claim("0")], [prediction], LexicalJudge(), **options)
     assert scores.claims["separated_recall_official"].tolist() == [1]
 
 
-def test_the_references_own_evidence_scores_one_on_made_claims(
-    made: MadeClaims,
-) -> None:
-    claims = made.splits["val"]
-    predictions = [
+def own_evidence(claims: Sequence[Claim]) -> list[Prediction]:
+    return [
         Prediction(
             each.id,
             tuple(question.text for question in each.questions),
@@ -321,81 +260,188 @@ def test_the_references_own_evidence_scores_one_on_made_claims(
         )
         for each in claims
     ]
-    scores = score_submission(
-        claims,
-        predictions,
-        LexicalJudge(),
-        files=image_files(made.images),
-        resamples=50,
-    )
-    everyone = scores.table[scores.table["group"] == "all"]
-    assert everyone["value"].min() == 1
+
+
+def test_perfect_submission(made: MadeClaims) -> None:
+    claims, files = made.splits["val"], image_files(made.images)
+    options = {"files": files, "resamples": 50}
+    scores = score_submission(claims, own_evidence(claims), LexicalJudge(), **options)
+    assert scores.table["value"].min() == 1
     assert scores.problems.empty
 
 
-def test_evidence_with_the_wrong_pictures_keeps_its_text_score_alone(
-    made: MadeClaims,
-) -> None:
+def test_wrong_pictures(made: MadeClaims) -> None:
     claims = made.splits["train"]
     first, second = claims[0].images[0], claims[-1].images[0]
-
-    def swapped(each: Claim) -> tuple[Evidence, ...]:
+    predictions = []
+    for each, prediction in zip(claims, own_evidence(claims), strict=True):
         other = first if first not in each.images else second
-        return tuple(
-            replace(item, images=tuple(other for _ in item.images))
-            for item in reference_evidence(each)
+        items = tuple(
+            replace(item, images=(other,) * len(item.images))
+            for item in prediction.evidence
         )
-
-    predictions = [
-        Prediction(each.id, (), swapped(each), each.label, each.justification)
-        for each in claims
-    ]
-    scores = score_submission(
-        claims,
-        predictions,
-        LexicalJudge(),
-        files=image_files(made.images),
-        resamples=50,
-    )
+        predictions.append(replace(prediction, evidence=items))
+    options = {"files": image_files(made.images), "resamples": 50}
+    scores = score_submission(claims, predictions, LexicalJudge(), **options)
     recall = {
-        mode: value(scores.table, "evidence recall", mode=mode).value
+        mode: cell(scores, "evidence recall", mode=mode).value
         for mode in ("text-only", "interleaved", "separated")
     }
     assert recall["text-only"] == 1
     assert max(recall["interleaved"], recall["separated"]) < 0.7
 
 
-def test_images_that_no_folder_was_given_for_are_problems_and_not_zeros(
-    made: MadeClaims,
-) -> None:
+def test_no_image_files(made: MadeClaims) -> None:
     claims = made.splits["val"]
-    predictions = [
-        Prediction(each.id, (), reference_evidence(each), each.label, "")
-        for each in claims
-    ]
-    scores = score_submission(
-        claims, predictions, LexicalJudge(), modes=("separated",), resamples=50
-    )
-    corrected = value(scores.table, "evidence recall", None, "corrected")
+    options = {"modes": ("separated",), "resamples": 50}
+    scores = score_submission(claims, own_evidence(claims), LexicalJudge(), **options)
+    corrected = cell(scores, "evidence recall", None, "corrected")
     assert corrected.unscored == len(claims)
     assert math.isnan(corrected.value)
     assert scores.problems["problem"].str.startswith("no file of the image").all()
 
 
-def test_averitec_is_scored_with_the_deterministic_judge(real_data: Path) -> None:
-    from averimatec import read_claims
-
+def test_averitec(real_data: Path) -> None:
     claims = read_claims(real_data / "averitec" / "dev.json")[:100]
     predictions = [
-        Prediction(
-            each.id, (), reference_evidence(each)[:1], each.label, each.justification
-        )
-        for each in claims
+        replace(prediction, evidence=prediction.evidence[:1], questions=())
+        for prediction in own_evidence(claims)
     ]
-    found = value(
-        score_submission(claims, predictions, LexicalJudge(), resamples=50).table,
-        "evidence recall",
-        convention="corrected",
-    )
+    scores = score_submission(claims, predictions, LexicalJudge(), resamples=50)
+    value = cell(scores, "evidence recall", convention="corrected").value
     expected = sum(1 / len(each.questions) for each in claims) / len(claims)
-    assert found.value == pytest.approx(expected)
+    assert value == pytest.approx(expected)
+
+
+class Images(Covering):
+    """A judge whose scores of images are given; a text is a problem."""
+
+    def __init__(self, scores: Mapping[tuple[str, str], object] | None = None) -> None:
+        self.scores, self.asked = scores or {}, 0
+
+    def images(
+        self, reference: Sequence[Path], predicted: Sequence[Path]
+    ) -> ImageScore:
+        self.asked += 1
+        score = self.scores[reference[0].name, predicted[0].name]
+        if isinstance(score, int):
+            return ImageScore(float(score))
+        return ImageScore(None, str(score))
+
+
+def items(*names: str) -> list[Evidence]:
+    return [Evidence("text", (name,) if name else ()) for name in names]
+
+
+def matched(*pairs: tuple[int, int]) -> Matches:
+    """Pairs of (reference, prediction), from both sides."""
+    return Matches(len(pairs), len(pairs), tuple((j, i) for i, j in pairs), pairs)
+
+
+def separated(
+    matches: Matches,
+    reference: list[Evidence],
+    predicted: list[Evidence],
+    judge: Images | None = None,
+) -> Coverage:
+    return by_images(matches, reference, predicted, judge or Images(), FILES)
+
+
+def test_image_threshold() -> None:
+    judge = Images({("a", "a"): 9, ("b", "b"): 8})
+    pairs = matched((1, 1), (2, 2))
+    coverage = separated(pairs, items("a", "b"), items("a", "b"), judge)
+    assert coverage.official == coverage.corrected == (0.5, 0.5)
+    assert judge.asked == 2  # pairs named from both sides are judged once
+
+
+def test_side_without_images() -> None:
+    judge = Images()
+    pairs = matched((1, 1), (2, 2))
+    coverage = separated(pairs, items("a", ""), items("", "b"), judge)
+    assert coverage.official == coverage.corrected == (1, 1)
+    assert judge.asked == 0
+
+
+def test_each_item_counts_once() -> None:
+    pairs = ((1, 1), (1, 2), (1, 1))
+    coverage = separated(Matches(3, 3, pairs, pairs), items("", ""), items("", "", ""))
+    assert coverage.official == coverage.corrected == (1 / 2, 1 / 3)
+
+
+def test_first_or_any_match() -> None:
+    judge = Images({("a", "b"): 2, ("a", "a"): 10})
+    matches = Matches(1, 1, ((1, 1), (2, 1)), ((1, 1), (1, 2)))
+    coverage = separated(matches, items("a"), items("b", "a"), judge)
+    assert (coverage.official.recall, coverage.corrected.recall) == (0, 1)
+
+
+def test_nonexistent_item() -> None:
+    coverage = separated(matched((1, 1), (7, 9)), items(""), items("", ""))
+    assert coverage.official.recall == 1  # two over one, capped
+    assert coverage.corrected == (1, 0.5)
+    [problem] = coverage.problems
+    assert problem == "the reply matches REF_7 with PRED_9; there are 1 and 2"
+
+
+@pytest.mark.parametrize(
+    ("scores", "name", "official", "problem"),
+    [
+        ({}, "gone", 1, "no file of the image gone"),
+        ({("a", "a"): "not a number"}, "a", 0, "not a number"),
+    ],
+)
+def test_no_image_score(
+    scores: Mapping[tuple[str, str], object], name: str, official: int, problem: str
+) -> None:
+    coverage = separated(matched((1, 1)), items("a"), items(name), Images(scores))
+    assert coverage.official == (official, official)
+    assert all(math.isnan(share) for share in coverage.corrected)
+    assert coverage.problems == (problem,)
+
+
+def test_recall_is_capped() -> None:
+    coverage = by_count(Matches(9, 9), 2, 3)
+    assert coverage.official == coverage.corrected == (1, 1)
+
+
+@pytest.mark.parametrize("replied", [True, False])
+def test_no_matches(replied: bool) -> None:
+    matches = Matches(problem="?", replied=replied)
+    for coverage in (
+        by_count(matches, 2, 2),
+        separated(matches, items("", ""), items("")),
+    ):
+        assert all(math.isnan(share) for share in coverage.corrected)
+        assert (coverage.official == (0, 0)) == replied
+        assert coverage.problems == ("?",)
+
+
+def test_empty_sides() -> None:
+    nothing = Matches(0, 0)
+    for coverage in (by_count(nothing, 2, 0), separated(nothing, items("a"), [])):
+        assert math.isnan(coverage.official.recall)
+        assert coverage.corrected == (0, 0)
+    without = by_count(nothing, 0, 2)
+    assert all(math.isnan(share) for share in (*without.official, *without.corrected))
+    assert by_count(nothing, 2, 0, questions=True).official == (0, 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+def test_shares_are_from_0_to_1(
+    pairs: list[tuple[int, int]], references: int, predictions: int
+) -> None:
+    matches = matched(*pairs)
+    sides = items(*[""] * references), items(*[""] * predictions)
+    for coverage in (
+        by_count(matches, references, predictions),
+        separated(matches, *sides),
+    ):
+        shares = (*coverage.official, *coverage.corrected)
+        assert all(0 <= share <= 1 for share in shares)
+        assert coverage.corrected.recall <= coverage.official.recall + 1e-12

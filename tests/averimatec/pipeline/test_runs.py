@@ -1,13 +1,15 @@
+"""Runs: complete, interrupted, with failures, and with pages that give orders."""
+
 from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from averimatec import (
     Answer,
@@ -28,32 +30,23 @@ from averimatec import (
 )
 from averimatec.pipeline import (
     STRATEGIES,
-    TOOLS,
     Outcome,
     RuleModel,
     Settings,
     StoreSearch,
+    WebSearch,
     verify_claims,
 )
-from averimatec.pipeline.prompts import blocks
-from verite.cli import app
-from verite.errors import ParameterError, StoppedError
+from averimatec.pipeline.search import TOOLS
+from averimatec.prompts import TASKS, blocks
+from verite.errors import ParameterError
 
 DAY = datetime.date(2020, 5, 1)
-CLAIMS = [
-    Claim("0", "A boat sank in Rome.", date=DAY),
-    Claim("1", "A boat sank in Pisa.", date=DAY),
-    Claim("2", "A fire.", date=DAY),
-]
-STORE = Store(
-    (
-        Page(
-            "https://a.example",
-            "A boat sank in Rome.",
-            date=DAY - datetime.timedelta(9),
-        ),
-    )
-)
+TEXTS = "A boat sank in Rome.", "A boat sank in Pisa.", "A fire."
+CLAIMS = [Claim(str(number), text, date=DAY) for number, text in enumerate(TEXTS)]
+EARLIER = DAY - datetime.timedelta(9)
+STORE = Store((Page("https://a.example", "A boat sank in Rome.", date=EARLIER),))
+ONE_QUESTION = Settings("parallel", questions=1)
 
 
 def run(
@@ -61,20 +54,29 @@ def run(
     out: Path,
     model: Model | None = None,
     store: Store | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> Outcome:
-    chosen = Settings(**settings)  # type: ignore[arg-type]
-    training = made.splits["train"] if chosen.shots else ()
-    search = StoreSearch(store or made.store)
+    chosen = Settings(**settings)
     return verify_claims(
         made.splits["val"],
-        search,
+        StoreSearch(store or made.store),
         model or RuleModel(),
         out,
         settings=chosen,
         files=image_files(made.images),
-        training=training,
+        training=made.splits["train"] if chosen.shots else (),
     )
+
+
+def verify(
+    claims: Sequence[Claim],
+    model: Model,
+    out: Path,
+    settings: Settings | None = None,
+    files: Mapping[str, Path] | None = None,
+) -> Outcome:
+    search = StoreSearch(STORE)
+    return verify_claims(claims, search, model, out, settings=settings, files=files)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -85,86 +87,58 @@ def content(folder: Path) -> dict[str, bytes]:
     }
 
 
-def traces(out: Path) -> list[dict[str, object]]:
-    found = [
-        json.loads(path.read_text(encoding="utf8"))
-        for path in (out / "claims").iterdir()
+def traces(out: Path) -> list[dict[str, Any]]:
+    rows = [
+        json.loads(path.read_text(encoding="utf8"))["result"]
+        for path in (out / "claims").glob("*.json")
     ]
-    return sorted(found, key=lambda row: str(row["claim"]))
+    return sorted(rows, key=lambda row: str(row["claim"]))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_embedded_default_runs_end_to_end(
-    made: MadeClaims, tmp_path: Path, strategy: str
-) -> None:
+def test_rules(made: MadeClaims, tmp_path: Path, strategy: str) -> None:
+    claims = made.splits["val"]
     outcome = run(made, tmp_path, strategy=strategy)
     assert not outcome.failed
     submission = read_submission(tmp_path / "submission.json")
     assert submission == outcome.predictions
-    assert [each.id for each in submission] == [
-        claim.id for claim in made.splits["val"]
-    ]
-    assert all(len(each.questions) == len(each.evidence) == 5 for each in submission)
+    assert [each.id for each in submission] == [claim.id for claim in claims]
+    for each in submission:
+        assert len(each.questions) == len(each.evidence) == 5
+        assert "without a language model" in each.justification
     files = image_files(made.images) | image_files(tmp_path / "images")
-    scores = score_submission(
-        made.splits["val"],
-        submission,
-        LexicalJudge(),
-        files=files,
-        modes=("separated",),
-    )
+    options = {"files": files, "modes": ("separated",)}
+    scores = score_submission(claims, submission, LexicalJudge(), **options)
     assert scores.problems.empty
-    all_of = scores.table.query(
-        "convention == 'corrected' and group == 'all'"
-    ).set_index("metric")["value"]
-    assert all_of["evidence recall"] > 0.5
+    table = scores.table.query("convention == 'corrected' and group == 'all'")
+    assert table.set_index("metric")["value"]["evidence recall"] > 0.5
 
 
-def test_every_output_says_that_rules_are_no_language_model(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    run(made, tmp_path)
-    assert all("no language model" in str(row["model"]) for row in traces(tmp_path))
-    assert (
-        "no language model" in json.loads((tmp_path / "run.json").read_text())["model"]
-    )
-    assert all(
-        "without a language model" in each.justification
-        for each in read_submission(tmp_path / "submission.json")
-    )
-
-
-def test_a_trace_holds_questions_tools_passages_and_answers(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    run(made, tmp_path)
+def test_traces(made: MadeClaims, tmp_path: Path) -> None:
+    outcome = run(made, tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert "no language model" in record["model"]
     known = {page.url: page for page in made.store.pages}
     days = {claim.id: claim.date for claim in made.splits["val"]}
     for row in traces(tmp_path):
-        for question in row["trace"]["questions"]:  # type: ignore[index]
+        assert "no language model" in row["model"]
+        for question in row["trace"]["questions"]:
             assert question["tool"] in TOOLS
             assert question["answer"]
             used = [known[chunk.split("#")[0]].date for chunk in question["chunks"]]
-            assert all(day is not None and day < days[row["claim"]] for day in used)  # type: ignore[index, operator]
-
-
-def test_fact_checks_that_came_after_the_claim_are_found_by_its_picture_and_left_out(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    outcome = run(made, tmp_path)
+            assert all(day and day < days[row["claim"]] for day in used)
+    # The fact-check of each claim is found by its picture.
     assert outcome.record["pages left out as too late"] == len(made.splits["val"])
 
 
-def test_the_same_run_twice_gives_the_same_bytes(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_same_bytes(made: MadeClaims, tmp_path: Path) -> None:
     run(made, tmp_path / "one", shots=3)
-    run(made, tmp_path / "two", shots=3)
+    run(made, tmp_path / "two", shots=3, workers=3)
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
 class Counting:
-    """Rules that count what they are asked, and can be interrupted."""
+    """Rules that count prompts, and can be interrupted."""
 
     name = RuleModel.name
 
@@ -178,133 +152,62 @@ class Counting:
         return RuleModel().complete(prompt, images)
 
 
-def test_an_interrupted_run_goes_on_and_ends_the_same(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    whole = Counting()
+def test_interrupted(made: MadeClaims, tmp_path: Path) -> None:
+    whole, rest = Counting(), Counting()
     run(made, tmp_path / "whole", whole)
     with pytest.raises(KeyboardInterrupt):
         run(made, tmp_path / "parts", Counting(whole.asked // 2))
-    kept = len(list((tmp_path / "parts" / "claims").iterdir()))
-    assert 0 < kept < len(made.splits["val"])
-    rest = Counting()
+    assert 0 < len(traces(tmp_path / "parts")) < len(made.splits["val"])
     run(made, tmp_path / "parts", rest)
     assert rest.asked < whole.asked
     assert content(tmp_path / "parts") == content(tmp_path / "whole")
 
 
-def test_a_claim_is_done_again_if_something_it_hangs_on_has_changed(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_resumed_if_nothing_changed(made: MadeClaims, tmp_path: Path) -> None:
     run(made, tmp_path, Counting())
+    before = content(tmp_path)
     same, other, store = Counting(), Counting(), Counting()
     run(made, tmp_path, same)
+    broken = next((tmp_path / "claims").glob("*.json"))
+    broken.write_text(broken.read_text(encoding="utf8")[:200], encoding="utf8")
+    run(made, tmp_path)
+    assert content(tmp_path) == before
     run(made, tmp_path, store, store=Store(made.store.pages[1:], made.store.images))
     run(made, tmp_path, other, top=5)
     assert same.asked == 0
     assert other.asked > 50 < store.asked
+    assert len(traces(tmp_path)) == len(made.splits["val"])  # outdated ones are gone
 
 
-def test_a_trace_that_is_cut_short_is_made_again(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    run(made, tmp_path)
-    before = content(tmp_path)
-    broken = next((tmp_path / "claims").iterdir())
-    broken.write_text(broken.read_text(encoding="utf8")[:200], encoding="utf8")
-    run(made, tmp_path)
-    assert content(tmp_path) == before
-
-
-def test_several_workers_write_what_one_does(made: MadeClaims, tmp_path: Path) -> None:
-    run(made, tmp_path / "one")
-    files = image_files(made.images)
-    verify_claims(
-        made.splits["val"],
-        StoreSearch(made.store),
-        RuleModel(),
-        tmp_path / "three",
-        files=files,
-        workers=3,
-    )
-    assert content(tmp_path / "one") == content(tmp_path / "three")
-
-
-@pytest.mark.parametrize("misbehaviour", ["hang", 429, 500, "html", "half"])
-def test_an_endpoint_that_only_fails_ends_the_run_with_every_claim_marked(
-    endpoint, tmp_path: Path, misbehaviour: object
-) -> None:  # type: ignore[no-untyped-def]
-    endpoint.always = misbehaviour
-    model = EndpointModel(
-        endpoint.url, "m", seconds=0.15, tries=2, sleep=lambda _: None
-    )
-    outcome = verify_claims(CLAIMS, StoreSearch(STORE), model, tmp_path)
+@pytest.mark.parametrize("failure", ["hang", 429, "html"])
+def test_endpoint_always_fails(endpoint, tmp_path: Path, failure: object) -> None:  # type: ignore[no-untyped-def]
+    endpoint.always = failure
+    model = EndpointModel(endpoint.url, "m", seconds=0.15, tries=1)
+    outcome = verify(CLAIMS, model, tmp_path)
     assert set(outcome.failed) == {"0", "1", "2"}
-    assert all("no reply after 2 tries" in why for why in outcome.failed.values())
+    assert all("ModelError" in reason for reason in outcome.failed.values())
     assert [row["status"] for row in traces(tmp_path)] == ["failed"] * 3
     assert read_submission(tmp_path / "submission.json") == ()
 
 
-def test_one_claim_fails_and_the_rest_go_on_and_the_next_run_mends_it(
-    endpoint, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+def test_one_claim_fails(endpoint, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     endpoint.always = "Supported"
-    endpoint.script = [
-        "1. Did it sink?",
-        "WST",
-        500,
-        "half",
-    ]  # the answer to the first question never comes
-    model = EndpointModel(
-        endpoint.url, "m", tries=2, prices=(1, 2), sleep=lambda _: None
-    )
-    outcome = verify_claims(
-        CLAIMS,
-        StoreSearch(STORE),
-        model,
-        tmp_path,
-        settings=Settings("parallel", questions=1),
-    )
+    endpoint.script = ["1. Did it sink?", "WST", 500]  # the answer never comes
+    model = EndpointModel(endpoint.url, "m", tries=1, prices=(1, 2))
+    outcome = verify(CLAIMS, model, tmp_path, ONE_QUESTION)
     assert list(outcome.failed) == ["0"]
     assert [each.verdict for each in outcome.predictions] == ["Supported", "Supported"]
-    assert traces(tmp_path)[0]["trace"]["questions"][0]["tool"] == "WST"  # type: ignore[index]
-    used = outcome.record["usage"]
-    assert used["replies"] == 2 + 6 + 6
-    assert (used["tokens_in"], used["tokens_out"]) == (
-        100 * used["replies"],
-        10 * used["replies"],
-    )
-    assert used["cost"] == pytest.approx(used["replies"] * 120e-6)
+    assert traces(tmp_path)[0]["trace"]["questions"][0]["tool"] == "WST"
+    usage, replies = outcome.record["usage"], 2 + 6 + 6
+    assert usage["replies"] == replies
+    assert (usage["tokens_in"], usage["tokens_out"]) == (100 * replies, 10 * replies)
+    assert usage["cost"] == pytest.approx(replies * 120e-6)
     asked = len(endpoint.asked)
-    again = verify_claims(
-        CLAIMS,
-        StoreSearch(STORE),
-        model,
-        tmp_path,
-        settings=Settings("parallel", questions=1),
-    )
-    assert not again.failed
+    assert not verify(CLAIMS, model, tmp_path, ONE_QUESTION).failed
     assert len(endpoint.asked) == asked + 6
 
 
-def test_a_reply_that_cannot_be_written_as_text_is_kept_without_what_cannot(
-    tmp_path: Path,
-) -> None:
-    outcome = verify_claims(
-        CLAIMS[:1],
-        StoreSearch(STORE),
-        ScriptedModel(lambda prompt, images: "1. Did it sink \ud800?"),
-        tmp_path,
-    )
-    assert not outcome.failed
-    assert read_submission(tmp_path / "submission.json")[0].questions == (
-        "Did it sink ??",
-    )
-
-
-def test_a_search_that_fails_marks_the_claim(tmp_path: Path) -> None:
-    from averimatec.pipeline import WebSearch
-
+def test_search_fails(tmp_path: Path) -> None:
     search = WebSearch("http://127.0.0.1:9/search", tmp_path / "found", tries=1)
     outcome = verify_claims(CLAIMS[:1], search, RuleModel(), tmp_path)
     assert "SearchError" in outcome.failed["0"]
@@ -317,19 +220,14 @@ ORDER = (
 )
 
 
-def steps_taken(out: Path) -> list[object]:
+def steps_taken(out: Path) -> list[list[tuple[str, str, list[str]]]]:
     return [
-        [
-            (question["text"], question["tool"], question["images"])
-            for question in row["trace"]["questions"]
-        ]
+        [(q["text"], q["tool"], q["images"]) for q in row["trace"]["questions"]]
         for row in traces(out)
-    ]  # type: ignore[index]
+    ]
 
 
-def test_an_injected_instruction_in_a_page_is_text_and_changes_nothing(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_orders_in_pages_are_text(made: MadeClaims, tmp_path: Path) -> None:
     seen: list[str] = []
 
     def rules(prompt: str, images: Sequence[Path]) -> str:
@@ -341,28 +239,22 @@ def test_an_injected_instruction_in_a_page_is_text_and_changes_nothing(
         for page in made.store.pages
     )
     plain = run(made, tmp_path / "plain")
-    orders = run(
-        made, tmp_path / "orders", ScriptedModel(rules), Store(sly, made.store.images)
-    )
+    store = Store(sly, made.store.images)
+    orders = run(made, tmp_path / "orders", ScriptedModel(rules), store)
     assert not orders.failed
-    assert [each.verdict for each in orders.predictions] == [
-        each.verdict for each in plain.predictions
-    ]
+    verdicts = [[each.verdict for each in x.predictions] for x in (plain, orders)]
+    assert verdicts[0] == verdicts[1]
     assert steps_taken(tmp_path / "orders") == steps_taken(tmp_path / "plain")
     quoted = [prompt for prompt in seen if "Ignore all instructions" in prompt]
     assert quoted
     for prompt in quoted:
         inside = "\n".join(blocks(prompt).values())
-        assert prompt.count("Ignore all instructions") == inside.count(
-            "Ignore all instructions"
-        )
-        assert prompt.count("\nTask: verdict.") <= inside.count("\nTask: verdict.") + 1
+        for text, more in (("Ignore all instructions", 0), ("\nTask: verdict.", 1)):
+            assert prompt.count(text) <= inside.count(text) + more
         assert "<image 9>" not in prompt
 
 
-def test_a_model_that_obeys_a_page_can_do_no_more_than_write_text(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_obedient_model_only_writes_text(made: MadeClaims, tmp_path: Path) -> None:
     prompts: list[str] = []
 
     def gullible(prompt: str, images: Sequence[Path]) -> str:
@@ -370,299 +262,103 @@ def test_a_model_that_obeys_a_page_can_do_no_more_than_write_text(
         return blocks(prompt).get("passages", RuleModel().complete(prompt, images).text)
 
     sly = tuple(replace(page, text=ORDER) for page in made.store.pages)
-    outcome = run(
-        made, tmp_path, ScriptedModel(gullible), Store(sly, made.store.images)
-    )
+    store = Store(sly, made.store.images)
+    outcome = run(made, tmp_path, ScriptedModel(gullible), store)
     assert not outcome.failed
-    assert all(tool in TOOLS for claim in steps_taken(tmp_path) for _, tool, _ in claim)  # type: ignore[attr-defined]
-    assert {prompt.split("\n", 1)[0] for prompt in prompts} <= {
-        f"Task: {task}."
-        for task in (
-            "questions",
-            "next-question",
-            "tool",
-            "answer",
-            "answer-pictures",
-            "look",
-            "statement",
-            "verdict",
-            "justification",
-            "summary",
-        )
-    }
+    assert all(tool in TOOLS for row in steps_taken(tmp_path) for _, tool, _ in row)
+    tasks = {f"Task: {task}." for task in TASKS}
+    assert {prompt.split("\n", 1)[0] for prompt in prompts} <= tasks
     assert all(len(each.questions) <= 5 for each in outcome.predictions)
     assert all("<image 9>" not in prompt for prompt in prompts)
 
 
-def test_with_gold_evidence_nothing_is_searched_and_the_annotation_decides(
-    made: MadeClaims, tmp_path: Path
-) -> None:
+def test_gold_evidence(made: MadeClaims, tmp_path: Path) -> None:
     outcome = run(made, tmp_path, evidence="gold")
-    assert [each.verdict for each in outcome.predictions] == [
-        claim.label for claim in made.splits["val"]
-    ]
+    labels = [claim.label for claim in made.splits["val"]]
+    assert [each.verdict for each in outcome.predictions] == labels
     assert outcome.record["search"] == "none (gold evidence)"
 
 
-def test_a_picture_of_gold_evidence_that_is_missing_is_a_problem_and_is_not_shown(
-    tmp_path: Path,
-) -> None:
+def test_missing_gold_picture(tmp_path: Path) -> None:
     answer = Answer("Image", images=("gone.png",))
-    claim = replace(
-        CLAIMS[0], questions=(Question("What does it look like?", (answer,)),)
-    )
+    question = Question("What does it look like?", (answer,))
     shown: list[str] = []
     model = ScriptedModel(lambda prompt, images: shown.append(prompt) or "Refuted")
-    outcome = verify_claims(
-        [claim], StoreSearch(STORE), model, tmp_path, settings=Settings(evidence="gold")
-    )
+    claim = replace(CLAIMS[0], questions=(question,))
+    outcome = verify([claim], model, tmp_path, Settings(evidence="gold"))
     assert outcome.record["problems"] == {"0": ["images: no file of gone.png"]}
     assert blocks(shown[0])["evidence"] == "1. What does it look like? a picture"
 
 
-def test_without_search_no_page_is_used_and_nothing_can_be_refuted(
-    made: MadeClaims, tmp_path: Path
-) -> None:
-    outcome = run(made, tmp_path, evidence="none")
-    assert outcome.record["verdicts"] == {
-        "Not Enough Evidence": len(made.splits["val"])
-    }
-    assert all(
-        not question["chunks"]
-        for row in traces(tmp_path)
-        for question in row["trace"]["questions"]
-    )  # type: ignore[index]
+def test_no_search(made: MadeClaims, tmp_path: Path) -> None:
+    verdicts = run(made, tmp_path, evidence="none").record["verdicts"]
+    assert verdicts == {"Not Enough Evidence": len(made.splits["val"])}
+    for row in traces(tmp_path):
+        assert not any(question["chunks"] for question in row["trace"]["questions"])
 
 
-def test_demonstrations_change_what_is_asked(made: MadeClaims, tmp_path: Path) -> None:
-    zero, few = run(made, tmp_path / "zero"), run(made, tmp_path / "few", shots=3)
-    assert not any(
-        question.startswith("Do papers report")
-        for each in zero.predictions
-        for question in each.questions
-    )
-    assert any(
-        question.startswith("Do papers report")
-        for each in few.predictions
-        for question in each.questions
-    )
+def test_demonstrations(made: MadeClaims, tmp_path: Path) -> None:
+    for shots in (0, 3):
+        outcome = run(made, tmp_path / str(shots), shots=shots)
+        questions = [q for each in outcome.predictions for q in each.questions]
+        borrowed = any(q.startswith("Do papers report") for q in questions)
+        assert borrowed == (shots > 0)
 
 
-def test_no_more_than_three_pictures_of_a_claim_are_shown(
-    pictures: dict[str, Path], tmp_path: Path
-) -> None:
+def test_three_pictures(pictures: dict[str, Path], tmp_path: Path) -> None:
     files = {f"{number}.png": pictures["a.png"] for number in range(5)}
-    most = []
-    model = ScriptedModel(
-        lambda prompt, images: (
-            most.append(len(images)) or RuleModel().complete(prompt, images).text
-        )
-    )
-    verify_claims(
-        [replace(CLAIMS[0], images=tuple(files))],
-        StoreSearch(STORE),
-        model,
-        tmp_path,
-        files=files,
-    )
-    assert max(most) == 3
+    counts: list[int] = []
+
+    def script(prompt: str, images: Sequence[Path]) -> str:
+        counts.append(len(images))
+        return RuleModel().complete(prompt, images).text
+
+    claim = replace(CLAIMS[0], images=tuple(files))
+    verify([claim], ScriptedModel(script), tmp_path, files=files)
+    assert max(counts) == 3
 
 
-def test_a_claims_picture_that_is_missing_or_broken_is_a_problem_and_the_claim_goes_on(
-    tmp_path: Path,
-) -> None:
+def test_missing_and_broken_pictures(tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")
     claim = replace(CLAIMS[0], images=("gone.png", "broken.png"))
-    outcome = verify_claims(
-        [claim],
-        StoreSearch(STORE),
-        RuleModel(),
-        tmp_path / "out",
-        files={"broken.png": tmp_path / "broken.png"},
-    )
+    files = {"broken.png": tmp_path / "broken.png"}
+    outcome = verify([claim], RuleModel(), tmp_path / "out", files=files)
     assert not outcome.failed
-    assert (
-        len(
-            [
-                problem
-                for problem in outcome.record["problems"]["0"]
-                if problem.startswith("images:")
-            ]
-        )
-        == 2
-    )
+    problems = outcome.record["problems"]["0"]
+    assert sum(problem.startswith("images:") for problem in problems) == 2
 
 
-def test_wrong_settings_are_named() -> None:
-    for wrong, message in (
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
         ({"strategy": "fast"}, "parallel, dynamic, hybrid"),
         ({"evidence": "all"}, "search, gold"),
-        ({"top": 0}, "top"),
-    ):
-        with pytest.raises(ParameterError, match=message):
-            Settings(**wrong)  # type: ignore[arg-type]
+        ({"top": 0}, "top: expected 1 or more"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Settings(**settings)
 
 
-def test_demonstrations_need_training_claims(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="no training claims"):
-        verify_claims(
-            CLAIMS,
-            StoreSearch(STORE),
-            RuleModel(),
-            tmp_path,
-            settings=Settings(shots=3),
-        )
-
-
-def test_one_id_twice_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(
-        ParameterError, match="claim 0 stands in the claims more than once"
-    ):
-        verify_claims([CLAIMS[0], CLAIMS[0]], StoreSearch(STORE), RuleModel(), tmp_path)
-
-
-def test_the_command_verifies_claims_of_a_file(
-    made: MadeClaims, tmp_path: Path
+@pytest.mark.parametrize(
+    ("claims", "settings", "message"),
+    [
+        (CLAIMS, Settings(shots=3), "need training claims"),
+        ([CLAIMS[0], CLAIMS[0]], Settings(), "duplicate claim ids: 0"),
+        (CLAIMS, Settings(evidence="gold"), "claim 0 has no questions"),
+    ],
+)
+def test_bad_claims(
+    claims: list[Claim], settings: Settings, message: str, tmp_path: Path
 ) -> None:
-    options = [
-        "--claims",
-        str(made.folder / "val.json"),
-        "--store",
-        str(made.folder / "store"),
-        "--images",
-        str(made.images),
-    ]
-    found = CliRunner().invoke(
-        app,
-        [
-            "averimatec",
-            "run",
-            *options,
-            "--out",
-            str(tmp_path),
-            "--strategy",
-            "dynamic",
-        ],
-    )
-    assert found.exit_code == 0, found.output
-    assert "no language model" in found.output
-    assert len(read_submission(tmp_path / "submission.json")) == len(made.splits["val"])
-    assert set(json.loads((tmp_path / "run.json").read_text())["about"]) == {
-        "commit",
-        "versions",
-        "inputs",
-    }
+    with pytest.raises(ParameterError, match=message):
+        verify(claims, RuleModel(), tmp_path, settings)
 
 
-def test_the_command_without_claims_makes_them(tmp_path: Path) -> None:
-    found = CliRunner().invoke(
-        app, ["averimatec", "run", "--out", str(tmp_path), "--limit", "2"]
-    )
-    assert found.exit_code == 0, found.output
-    assert "made up and no evidence" in found.output
-    assert "2 done, 0 failed" in found.output
-
-
-def test_replies_of_an_endpoint_are_kept_and_are_enough_for_the_same_run(
-    endpoint, made: MadeClaims, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
-    endpoint.always = "Supported"
-    files = [
-        "--claims",
-        str(made.folder / "val.json"),
-        "--store",
-        str(made.folder / "store"),
-        "--images",
-        str(made.images),
-        "--limit",
-        "2",
-    ]
-    replies = ["--replies", str(tmp_path / "replies.jsonl")]
-    asking = [
-        "--model",
-        "endpoint",
-        "--model-name",
-        "m",
-        "--model-url",
-        endpoint.url,
-        "--price-in",
-        "1",
-    ]
-    first = CliRunner().invoke(
-        app,
-        [
-            "averimatec",
-            "run",
-            *files,
-            *replies,
-            *asking,
-            "--out",
-            str(tmp_path / "one"),
-        ],
-    )
-    assert first.exit_code == 0, first.output
-    asked = len(endpoint.asked)
-    again = CliRunner().invoke(
-        app,
-        [
-            "averimatec",
-            "run",
-            *files,
-            *replies,
-            "--model",
-            "cached",
-            "--out",
-            str(tmp_path / "two"),
-        ],
-    )
-    assert again.exit_code == 0, again.output
-    assert len(endpoint.asked) == asked > 0
-    assert content(tmp_path / "one") == content(tmp_path / "two")
-
-
-def test_the_command_that_is_stopped_says_that_nothing_is_lost(
-    tmp_path: Path, made: MadeClaims, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("averimatec.pipeline.RuleModel", lambda: Counting(30))
-    options = [
-        "--claims",
-        str(made.folder / "val.json"),
-        "--store",
-        str(made.folder / "store"),
-        "--images",
-        str(made.images),
-    ]
-    found = CliRunner().invoke(
-        app, ["averimatec", "run", *options, "--out", str(tmp_path)]
-    )
-    assert isinstance(found.exception, StoppedError)
-    assert [row["status"] for row in traces(tmp_path)] == ["done"]
-
-
-def test_the_command_says_what_does_not_go_together(
-    tmp_path: Path, made: MadeClaims
-) -> None:
-    for options, message in (
-        (["--store", str(tmp_path)], "go with --claims"),
-        (["--model-name", "m"], "rules ask no model"),
-        (["--claims", str(made.folder / "val.json")], "where to search"),
-        (["--store", str(tmp_path), "--search-url", "http://localhost"], "not in both"),
-    ):
-        found = CliRunner().invoke(
-            app, ["averimatec", "run", "--out", str(tmp_path / "run"), *options]
-        )
-        assert isinstance(found.exception, ParameterError)
-        assert message in str(found.exception)
-
-
-def test_real_annotations_pass_through_the_pipeline(
-    real_data: Path, tmp_path: Path
-) -> None:
-    claims = [
-        claim
-        for claim in read_claims(real_data / "averitec" / "dev.json")
-        if claim.date
-    ][:6]
+def test_averitec(real_data: Path, tmp_path: Path) -> None:
+    claims = read_claims(real_data / "averitec" / "dev.json")
+    claims = [claim for claim in claims if claim.date][:6]
     answers = [
         (claim, answer.text)
         for claim in claims
@@ -674,15 +370,14 @@ def test_real_annotations_pass_through_the_pipeline(
         Page(
             f"https://gold.example/{number}",
             text,
-            date=claim.date - datetime.timedelta(1),
-        )  # type: ignore[operator]
+            date=claim.date - datetime.timedelta(1),  # type: ignore[operator]
+        )
         for number, (claim, text) in enumerate(answers)
     ]
-    outcome = verify_claims(
-        claims, StoreSearch(Store(tuple(pages))), RuleModel(), tmp_path
-    )
+    search = StoreSearch(Store(tuple(pages)))
+    outcome = verify_claims(claims, search, RuleModel(), tmp_path)
     assert not outcome.failed
     assert all(each.questions and each.verdict for each in outcome.predictions)
-    assert score_submission(
-        claims, outcome.predictions, LexicalJudge(), modes=("text-only",)
-    ).problems.empty
+    options = {"modes": ("text-only",)}
+    scores = score_submission(claims, outcome.predictions, LexicalJudge(), **options)
+    assert scores.problems.empty
