@@ -1,10 +1,22 @@
-"""Long work as a list of independent blocks that can stop anywhere and go on.
+"""Resumable work, and pools of processes to run it in.
 
-A block is one call of a function: train one fold, encode one shard. Its result is a
-small JSON file, written to a temporary name and renamed, by whoever did the work. A
-second run reads what is there and does the rest. Blocks run in this process, or in any
-:class:`concurrent.futures.Executor`: processes on this machine, or a cluster's own
-executor, without a line changed.
+Long work is a list of independent blocks, such as one fold to train or one shard of
+images to encode. :func:`run_blocks` calls a function for each block and keeps each
+result as a file:
+
+- A block's file is named by a key: the digest of all that the result depends on, see
+  :func:`content_key`. Equal key, equal result.
+- A result is a dictionary that JSON can hold, plus numpy arrays as direct values. With
+  arrays it becomes ``KEY.npz``, without ``KEY.json``.
+- The file is written to a temporary name and renamed, in the process that did the work.
+  A run killed at any point therefore loses only the blocks in progress.
+- The next run reads finished blocks and computes the others. A damaged file counts as
+  unfinished.
+- Blocks run in this process or in any :class:`concurrent.futures.Executor`: processes
+  on this machine (:func:`process_pool`), or a cluster's.
+
+>>> run_blocks(lambda a, b: {"sum": a + b}, {"first": (1, 2), "second": (3, 4)})
+{'first': {'sum': 3}, 'second': {'sum': 7}}
 """
 
 from __future__ import annotations
@@ -16,6 +28,7 @@ import json
 import multiprocessing
 import os
 import threading
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,9 +36,14 @@ from typing import Any
 import numpy as np
 
 from verite.errors import DataError, ParameterError, RunError
-from verite.files import read_text, write_json
+from verite.files import atomic_path, read_text, write_json
 
 __all__ = ["content_key", "core_count", "process_pool", "run_blocks", "worker_count"]
+
+_DAMAGED = (
+    *(DataError, OSError, EOFError, ValueError, KeyError, TypeError),
+    zipfile.BadZipFile,
+)
 
 
 def run_blocks(
@@ -36,66 +54,72 @@ def run_blocks(
     executor: concurrent.futures.Executor | None = None,
     progress: str = "",
 ) -> dict[str, dict[str, Any]]:
-    """Call ``work(*arguments)`` for each block that has no result yet.
-
-    Return all results by key.
+    """Call ``work(*arguments)`` for each block without a result; return all results.
 
     Parameters
     ----------
     work
-        Returns a dictionary that JSON can hold. A module-level function, if the
-        executor uses processes.
+        A module-level function, if the executor uses processes.
     blocks
-        Arguments by key. The key names the block's file, so it must change whenever the
-        result would: see :func:`content_key`.
+        Arguments by key.
     directory
-        Where finished blocks are kept; None keeps nothing.
+        Folder of finished blocks; None keeps none.
     executor
         Where blocks run; None runs them here, one after the other.
     progress
-        What the progress bar is called; empty shows none.
+        Name of the progress bar; empty shows none.
+
+    Returns
+    -------
+    dict
+        Results by key, in the order of ``blocks``.
 
     Raises
     ------
     RunError
         A worker process died (often: out of memory). Finished blocks are kept.
-
-    >>> run_blocks(lambda a, b: {"sum": a + b}, {"first": (1, 2), "second": (3, 4)})
-    {'first': {'sum': 3}, 'second': {'sum': 7}}
     """
-    home = None if directory is None else Path(directory)
-    done = {key: result for key in blocks if (result := _read(home, key)) is not None}
-    waiting = {key: arguments for key, arguments in blocks.items() if key not in done}
-    with _bar(progress, len(blocks), len(done)) as advance:
+    from tqdm import tqdm
+
+    folder = None if directory is None else Path(directory)
+    results = {
+        key: block for key in blocks if (block := _read(folder, key)) is not None
+    }
+    waiting = {key: blocks[key] for key in blocks if key not in results}
+    with tqdm(
+        total=len(blocks),
+        initial=len(results),
+        desc=progress,
+        unit="block",
+        disable=not progress,
+    ) as bar:
         if executor is None:
             for key, arguments in waiting.items():
-                done[key] = _keep(work, arguments, home, key)
-                advance()
+                results[key] = _run(work, arguments, folder, key)
+                bar.update()
         else:
             futures = {
-                executor.submit(_keep, work, arguments, home, key): key
+                executor.submit(_run, work, arguments, folder, key): key
                 for key, arguments in waiting.items()
             }
             try:
                 for future in concurrent.futures.as_completed(futures):
-                    done[futures[future]] = future.result()
-                    advance()
+                    results[futures[future]] = future.result()
+                    bar.update()
             except concurrent.futures.BrokenExecutor as error:
                 raise RunError(
-                    f"a worker process died after {len(done)} of {len(blocks)} blocks,"
-                    " perhaps for want of memory. Finished blocks are kept: run again,"
-                    " with fewer workers."
+                    f"a worker process died after {len(results)} of {len(blocks)}"
+                    " blocks, perhaps out of memory. Finished blocks are kept: run"
+                    " again, with fewer workers."
                 ) from error
             finally:
                 for future in futures:
                     future.cancel()
-    return {key: done[key] for key in blocks}
+    return {key: results[key] for key in blocks}
 
 
 def content_key(*parts: Any) -> str:
-    """Digest of anything made of arrays, text, numbers, lists and dictionaries.
-
-    Equal content, equal key.
+    """Digest of arrays, text, numbers, lists and dictionaries, for a block's key.
 
     >>> content_key({"a": 1}, np.zeros(3)) == content_key({"a": 1}, np.zeros(3))
     True
@@ -109,59 +133,50 @@ def content_key(*parts: Any) -> str:
             digest.update(np.ascontiguousarray(part).data)
         else:
             plain = part.tolist() if isinstance(part, np.ndarray) else part
-            digest.update(
-                json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()
-            )
+            text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
+            digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()[:24]
 
 
-def worker_count(asked: int = 0) -> int:
-    """How many processes to use.
-
-    What was asked for, or ``VERITE_WORKERS``, or one for each core this process may
-    use.
+def worker_count(workers: int = 0) -> int:
+    """Number of processes: ``workers``, or ``VERITE_WORKERS``, or one per core.
 
     >>> worker_count(3)
     3
     """
-    named = os.environ.get("VERITE_WORKERS", "0")
-    if not named.isdecimal():
+    variable = os.environ.get("VERITE_WORKERS", "0")
+    if not variable.isdecimal():
         raise ParameterError(
-            f"VERITE_WORKERS: expected a whole number of processes, found {named!r}."
+            f"VERITE_WORKERS: expected a number of processes, found {variable!r}."
         )
-    return asked or int(named) or core_count()
+    return workers or int(variable) or core_count()
 
 
 def core_count() -> int:
-    """Cores that this process may use; on systems that do not tell, all there are.
-
-    >>> core_count() >= 1
-    True
-    """
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    """Cores that this process may use; all, where the system does not limit them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager
 def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | None]:
-    """Processes with one thread each, or None where one worker is all there is.
+    """Processes with one thread each, or None for a single worker.
 
-    One thread each, because many small models on few cores run fastest so, and because
-    sums then do not depend on how many cores a machine has.
+    Many small models on few cores run fastest with one thread each, and sums then do
+    not depend on the number of cores.
     """
     count = worker_count(workers)
     if count == 1:
         yield None
         return
-    # Fresh processes: a forked one would inherit torch's and OpenMP's locks in whatever
-    # state they are.
-    context = multiprocessing.get_context("spawn")
+    # Spawned, not forked: a fork would inherit the locks of torch and OpenMP in
+    # whatever state they are.
     with concurrent.futures.ProcessPoolExecutor(
-        count, mp_context=context, initializer=_one_thread
+        count,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
     ) as pool:
         try:
             yield pool
@@ -170,56 +185,55 @@ def process_pool(workers: int = 0) -> Iterator[concurrent.futures.Executor | Non
             raise
 
 
-def _one_thread() -> None:
+def _start_worker() -> None:
+    # A worker whose parent was killed would wait for work for ever.
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ["OMP_NUM_THREADS"] = (
-        "1"  # for what is imported from here on; torch is, with the first block
-    )
+    # Before torch is imported, with the first block.
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _keep(
+def _run(
     work: Callable[..., dict[str, Any]],
     arguments: tuple[Any, ...],
-    home: Path | None,
+    folder: Path | None,
     key: str,
 ) -> dict[str, Any]:
     result = work(*arguments)
-    if home is not None:
-        write_json(home / f"{key}.json", {"block": key, "result": result})
+    if folder is None:
+        return result
+    arrays = {k: v for k, v in result.items() if isinstance(v, np.ndarray)}
+    plain = {k: v for k, v in result.items() if k not in arrays}
+    if not arrays:
+        write_json(folder / f"{key}.json", {"block": key, "result": plain})
+        return result
+    header = json.dumps({"block": key, "result": plain}).encode()
+    with atomic_path(folder / f"{key}.npz") as temporary:
+        np.savez(temporary, **arrays, header=np.frombuffer(header, np.uint8))  # type: ignore[arg-type]
     return result
 
 
-def _read(home: Path | None, key: str) -> dict[str, Any] | None:
-    if home is None or not (path := home / f"{key}.json").exists():
+def _read(folder: Path | None, key: str) -> dict[str, Any] | None:
+    """Result of a finished block; None if there is none or its file is damaged."""
+    if folder is None:
         return None
     try:
-        kept = json.loads(read_text(path))
-    except (DataError, ValueError):
-        return None  # damaged from outside: do it again
-    if (
-        not isinstance(kept, dict)
-        or kept.get("block") != key
-        or not isinstance(kept.get("result"), dict)
-    ):
+        if (path := folder / f"{key}.npz").exists():
+            with path.open("rb") as stream, np.load(stream) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            block = json.loads(arrays.pop("header").tobytes())
+        elif (path := folder / f"{key}.json").exists():
+            arrays, block = {}, json.loads(read_text(path))
+        else:
+            return None
+        if block["block"] != key:
+            return None
+        return {**block["result"], **arrays}
+    except _DAMAGED:
         return None
-    result: dict[str, Any] = kept["result"]
-    return result
-
-
-@contextlib.contextmanager
-def _bar(name: str, total: int, done: int) -> Iterator[Callable[[], object]]:
-    if not name:
-        yield lambda: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, initial=done, desc=name, unit="block") as bar:
-        yield bar.update

@@ -107,7 +107,7 @@ def test_the_number_of_workers_is_asked_for_then_set_then_counted(monkeypatch):
     monkeypatch.setenv("VERITE_WORKERS", "two")
     with pytest.raises(
         ParameterError,
-        match="VERITE_WORKERS: expected a whole number of processes, found 'two'",
+        match="VERITE_WORKERS: expected a number of processes, found 'two'",
     ):
         worker_count()
 

@@ -1,32 +1,27 @@
-"""A CLIP that encodes tables.
-
-Each distinct image and caption once, in batches, resumable, with a ledger.
-"""
+"""A CLIP that encodes tables: each distinct image and caption once, in batches."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import json
 import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
-from verite.blocks import core_count
+from verite.blocks import content_key, core_count, run_blocks
 from verite.devices import pick_device
 from verite.embeddings import Embeddings
+from verite.encoders.items import ahead, fingerprint, identity, shown
 from verite.encoders.pictures import Source, decode
-from verite.encoders.shards import Ledger, Shard, run_shards
-from verite.encoders.texts import can_cut, cut, end_positions, tokenize
+from verite.encoders.texts import can_cut, cut, end_positions, tokenize, unusable
 from verite.encoders.weights import Loaded, load_model, weights_digest
 from verite.errors import DataError, ParameterError, VeriteError, name_some
 
@@ -35,41 +30,58 @@ if TYPE_CHECKING:
 
 __all__ = ["Encoded", "Encoder"]
 
-T = TypeVar("T")
 Advance = Callable[[int], object]
+Run = Callable[["Callable[[Any, torch.dtype], torch.Tensor]"], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Vectors, and what became of the rest.
+    """Vectors, and a ledger of failed and changed items.
 
     Attributes
     ----------
     embeddings
-        One float32 vector an id that could be encoded, in the order given.
+        One float32 vector per id that could be encoded, in the given order.
     ledger
-        One row an id that could not be encoded or was changed on the way, in the order
-        given. Columns: ``id``; ``source``, the path or the caption; ``status``,
-        ``failed`` (it has no vector) or ``handled``; ``what``.
+        One row per id that failed or was changed, in the given order. Columns: ``id``;
+        ``source``, the path or the caption; ``status``, ``failed`` (no vector) or
+        ``handled``; ``what``, the reason or the change.
     """
 
     embeddings: Embeddings
     ledger: pd.DataFrame
 
 
+@dataclass(frozen=True)
+class _Options:
+    normalise: bool
+    batch_size: int
+    autocast: bool
+    directory: str | os.PathLike[str] | None
+    shard_size: int
+    progress: str
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "shard_size"):
+            if getattr(self, name) < 1:
+                raise ParameterError(
+                    f"{name}: expected at least 1, found {getattr(self, name)}."
+                )
+
+
 class Encoder:
-    """An image and a text tower with one space, and what prepares images and captions
-    for them. Get one by :meth:`load`.
+    """An image and a text tower with a common space, and their preprocessing.
+
+    Get one with :meth:`load`.
 
     Attributes
     ----------
     identity
         Architecture, weights and the first twelve digits of the weights' digest, such
-        as ``"ViT-B-32/openai@3f2a9c01d7e4"``. Embeddings carry it, and those of
-        different encoders do not mix.
+        as ``"ViT-B-32/openai@3f2a9c01d7e4"``. Embeddings carry it; vectors of different
+        encoders do not mix.
     digest
-        SHA-256 of the weights; a downloaded and a local copy of the same weights have
-        the same.
+        SHA-256 of the weights, whatever file they came from.
     """
 
     def __init__(self, loaded: Loaded, device: torch.device) -> None:
@@ -96,25 +108,24 @@ class Encoder:
         Parameters
         ----------
         name
-            An architecture of open_clip's, such as ``"ViT-L-14"``; the path of a model
-            configuration (.json) of one's own; or ``"newsroom"``, the small CLIP that
-            is trained on the newsroom at first use.
+            An architecture of open_clip, such as ``"ViT-L-14"``; the path of a model
+            configuration (.json); or a registered encoder: ``"newsroom"``, the small
+            CLIP that is trained on the newsroom at first use.
         pretrained
-            A tag of open_clip's, such as ``"openai"``; the path of a checkpoint
+            A tag of open_clip, such as ``"openai"``; the path of a checkpoint
             (.safetensors; .pt, .pth and .bin are read as plain tensors, never as
-            pickled objects); or ``"random"``, weights drawn from a fixed seed. For
-            OpenAI's weights from a file, name the architecture with ``-quickgelu`` at
-            its end: the file does not say which activation they need.
+            pickled objects); or ``"random"``, weights from a fixed seed. For OpenAI's
+            weights from a file, choose the architecture with ``-quickgelu`` at its end:
+            the file does not say which activation they need.
         device
-            ``"cpu"``, ``"cuda"``, ``"mps"``, ...; ``"auto"`` takes a GPU where there is
-            one.
+            ``"cpu"``, ``"cuda"``, ``"mps"``, ...; ``"auto"`` prefers a GPU.
 
         Raises
         ------
         ParameterError
-            No such architecture, tag or device, or nothing says which weights.
+            Unknown architecture, tag or device, or no weights named.
         MissingDataError, DataError
-            The checkpoint is not there; is damaged, pickled or of another architecture.
+            The checkpoint is missing, damaged, pickled or of another architecture.
         DownloadError
             The weights could not be fetched; the message says how to get them by hand.
         """
@@ -122,22 +133,17 @@ class Encoder:
 
     @cached_property
     def about(self) -> dict[str, str]:
-        """What embeddings say of their encoder, beside whether they are normalised and
-        in which precision.
-        """
+        """What embeddings record of their encoder: weights, preprocessing, versions."""
         import open_clip
         import torch
 
-        shown = {
-            key: value
-            for key, value in self.model.visual.preprocess_cfg.items()
-            if key != "fill_color"
-        }
+        preprocess = {**self.model.visual.preprocess_cfg}
+        preprocess.pop("fill_color", None)
         return {
             "name": self.name,
             "tag": self.tag,
             "digest": self.digest,
-            "preprocess": json.dumps(shown, sort_keys=True),
+            "preprocess": json.dumps(preprocess, sort_keys=True),
             "open_clip": open_clip.__version__,
             "torch": torch.__version__,
         }
@@ -154,69 +160,47 @@ class Encoder:
         threads: int = 0,
         progress: str = "",
     ) -> Encoded:
-        """Encode pictures.
+        """Encode images.
 
         Parameters
         ----------
         sources
-            By id: a path or a Pillow image. One path, or one object, under several ids
+            By id: a path or a Pillow image. The same path or object under several ids
             is encoded once.
         normalise
             Whether vectors get length 1. There is no default: one release of VERITE's
-            vectors is, the other is not.
+            vectors is normalised, the other is not.
         batch_size
-            Pictures that go through the model together.
+            Images per forward pass.
         autocast
             Compute in bfloat16 where that is faster: on GPUs, and on processors with
-            matrix units (AMX). Others stay with float32, which they multiply as fast or
-            faster. Cosines with the float32 vectors stay above .999;
-            ``about["precision"]`` says which it was.
+            matrix units (AMX). Cosines with the float32 vectors stay above .999;
+            ``about["precision"]`` records it.
         directory
-            Where finished shards are kept and looked for: a run that was stopped goes
-            on there. None keeps none.
+            Folder of finished shards, in which a stopped run continues; None keeps
+            none.
         shard_size
-            Pictures a shard.
+            Images per shard.
         threads
-            Threads that decode ahead of the model; 0 takes one a core, eight at most.
+            Threads that decode ahead of the model; 0: one per core, eight at most.
         progress
-            What the progress bar is called; empty shows none.
+            Name of the progress bar; empty shows none.
 
         Raises
         ------
         DataError
-            There is no picture, or none of them can be encoded; the message says why
-            the first ones cannot.
+            No image, or none that can be encoded.
         ParameterError
             ``batch_size`` or ``shard_size`` is less than 1.
         """
-        _require_positive(batch_size=batch_size, shard_size=shard_size)
-        keys = {id_: _image_key(source) for id_, source in sources.items()}
-        items = {
-            id_: source if isinstance(source, Image.Image) else _Path(os.fspath(source))
-            for id_, source in sources.items()
-        }
-        count = threads or min(8, core_count())
-
-        def work(part: dict[str, Any], advance: Advance) -> Shard[Any]:
-            return self._image_shard(
-                part, advance, normalise, batch_size, autocast, count
-            )
-
+        options = _Options(
+            normalise, batch_size, autocast, directory, shard_size, progress
+        )
+        work = partial(self._encode_images, threads=threads or min(8, core_count()))
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", module=r"PIL\."
-            )  # what they warn of is in the ledger
-            return self._encode(
-                items,
-                keys,
-                work,
-                normalise,
-                autocast,
-                directory,
-                shard_size,
-                progress,
-                "image",
-            )
+            # What Pillow warns of is in the ledger.
+            warnings.filterwarnings("ignore", module=r"PIL\.")
+            return self._encode("image", sources, work, options)
 
     def encode_texts(
         self,
@@ -231,253 +215,206 @@ class Encoder:
     ) -> Encoded:
         """Encode captions; parameters and errors are those of :meth:`encode_images`.
 
-        Each distinct caption is encoded once. One that does not fit the model's context
+        Each distinct caption is encoded once. A caption longer than the model's context
         (77 tokens in most) is truncated by tokens, and the ledger says so; an empty one
-        fails, for a pair must have a caption.
+        fails.
         """
-        _require_positive(batch_size=batch_size, shard_size=shard_size)
-
-        def work(part: dict[str, str], advance: Advance) -> Shard[str]:
-            return self._text_shard(part, advance, normalise, batch_size, autocast)
-
-        keys = {id_: repr(text) for id_, text in texts.items()}
-        return self._encode(
-            dict(texts),
-            keys,
-            work,
-            normalise,
-            autocast,
-            directory,
-            shard_size,
-            progress,
-            "caption",
+        options = _Options(
+            normalise, batch_size, autocast, directory, shard_size, progress
         )
+        return self._encode("caption", texts, self._encode_texts, options)
 
     def _encode(
         self,
-        items: dict[str, T],
-        keys: Mapping[str, Hashable],
-        work: Callable[[dict[str, T], Advance], Shard[T]],
-        normalise: bool,
-        autocast: bool,
-        directory: str | os.PathLike[str] | None,
-        shard_size: int,
-        progress: str,
         what: str,
+        items: Mapping[str, Any],
+        work: Callable[..., dict[str, Any]],
+        options: _Options,
     ) -> Encoded:
+        """Encode the distinct items shard by shard, and give each id its vector."""
+        from tqdm import tqdm
+
         if not items:
             raise DataError(f"expected at least one {what} to encode, found none.")
         first: dict[Hashable, str] = {}
-        for id_ in items:
-            first.setdefault(keys[id_], id_)
-        about = self.about | {
-            "normalised": "yes" if normalise else "no",
-            "precision": str(self._precision(autocast)).removeprefix("torch."),
+        origin = {
+            id_: first.setdefault(identity(item, what), id_)
+            for id_, item in items.items()
         }
-        vectors, notes = run_shards(
-            {id_: items[id_] for id_ in first.values()},
-            work,
-            size=shard_size,
-            directory=directory,
-            encoder=self.identity,
-            about=about | {"what": what},
-            progress=progress,
-        )
-        origin = {id_: first[keys[id_]] for id_ in items}
-        ledger = pd.DataFrame(
-            [
-                (id_, _shown(items[id_]), *notes[origin[id_]])
-                for id_ in items
-                if origin[id_] in notes
-            ],
-            columns=["id", "source", "status", "what"],
-            dtype="str",
-        )
-        kept = [id_ for id_ in items if origin[id_] in vectors]
-        if not kept:
+        precision = self._precision(options.autocast)
+        about = self.about | {
+            "normalised": "yes" if options.normalise else "no",
+            "precision": str(precision).removeprefix("torch."),
+        }
+        run = partial(self._run, precision=precision, normalise=options.normalise)
+        vectors: dict[str, np.ndarray] = {}
+        ledger: dict[str, list[str]] = {}
+        distinct, done = iter(first.values()), 0
+        with tqdm(
+            total=len(first), desc=options.progress, disable=not options.progress
+        ) as bar:
+            while ids := list(itertools.islice(distinct, options.shard_size)):
+                shard = {id_: items[id_] for id_ in ids}
+                key = ""
+                if options.directory is not None:
+                    contents = [fingerprint(item, what) for item in shard.values()]
+                    key = content_key(
+                        self.identity, about | {"what": what}, ids, contents
+                    )
+                block = run_blocks(
+                    work,
+                    {key: (shard, run, options.batch_size, bar.update)},
+                    directory=options.directory,
+                )[key]
+                vectors.update(zip(block["ids"], block["vectors"], strict=True))
+                ledger.update(block["ledger"])
+                done += len(ids)
+                bar.update(done - bar.n)
+        rows = [
+            (id_, shown(items[id_]), *ledger[origin[id_]])
+            for id_ in items
+            if origin[id_] in ledger
+        ]
+        columns = ["id", "source", "status", "what"]
+        table = pd.DataFrame(rows, columns=columns, dtype="str")
+        encoded = [id_ for id_ in items if origin[id_] in vectors]
+        if not encoded:
             raise DataError(
                 f"none of {len(items):,} {what}(s) could be encoded:"
-                f" {name_some(ledger['what'].unique(), 3)}"
+                f" {name_some(table['what'].unique(), 3)}"
             )
-        matrix = np.stack([vectors[origin[id_]] for id_ in kept])
-        return Encoded(
-            Embeddings(
-                kept, matrix, encoder=self.identity, where=f"{what}s", about=about
-            ),
-            ledger,
+        embeddings = Embeddings(
+            encoded,
+            np.stack([vectors[origin[id_]] for id_ in encoded]),
+            encoder=self.identity,
+            where=f"{what}s",
+            about=about,
         )
+        return Encoded(embeddings, table)
 
     # --- images
-    # ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _steps(
-        self,
-    ) -> tuple[Callable[[Image.Image], Image.Image], np.ndarray, np.ndarray]:
-        """Resizing and cropping, for one picture in any thread.
-
-        And mean and deviation, for a batch.
-        """
+    def _preprocess(self) -> tuple[Callable[..., Any], np.ndarray, np.ndarray]:
+        """Resizing and cropping per image; mean and deviation for a batch."""
         from open_clip.transform import PreprocessCfg, image_transform_v2
-        from torchvision.transforms import Compose, Normalize  # type: ignore[import-untyped]
+        from torchvision.transforms import Compose  # type: ignore[import-untyped]
 
-        steps = image_transform_v2(
-            PreprocessCfg(**self.model.visual.preprocess_cfg), is_train=False
-        ).transforms
-        last = steps[-1]
-        assert isinstance(last, Normalize)  # noqa: S101  # as in every transform of open_clip's for inference
-        return (
-            Compose(steps[:-2]),
-            np.asarray(last.mean, dtype=np.float32),
-            np.asarray(last.std, dtype=np.float32),
+        config = PreprocessCfg(**self.model.visual.preprocess_cfg)
+        *steps, _, scaling = image_transform_v2(config, is_train=False).transforms
+        mean, deviation = (
+            np.asarray(values, dtype=np.float32)
+            for values in (scaling.mean, scaling.std)
         )
+        return Compose(steps), mean, deviation
 
     def _prepare(self, source: Source) -> tuple[np.ndarray | None, str]:
-        """Pixels of one picture at the model's size, or why there are none.
+        """Pixels of an image at the model's size, or why there are none.
 
-        This runs in threads, so it leaves torch alone.
+        It runs in threads, so it leaves torch alone.
         """
         try:
             picture, note = decode(source)
-            return np.asarray(self._steps[0](picture)), note
+            return np.asarray(self._preprocess[0](picture)), note
         except VeriteError as error:
             return None, str(error)
         except MemoryError:
-            return None, f"{_shown(source)}: too large for this machine's memory."
+            return None, f"{shown(source)}: too large for this machine's memory."
 
-    def _image_shard(
+    def _encode_images(
         self,
-        part: dict[str, Any],
-        advance: Advance,
-        normalise: bool,
+        shard: dict[str, Source],
+        run: Run,
         batch_size: int,
-        autocast: bool,
+        advance: Advance,
+        *,
         threads: int,
-    ) -> Shard[Any]:
+    ) -> dict[str, Any]:
         import torch
 
-        _, mean, deviation = self._steps
-        centre, scale = (
-            torch.from_numpy(one).view(1, 3, 1, 1).to(self.device)
-            for one in (mean, deviation)
+        _, *scaling = self._preprocess
+        mean, deviation = (
+            torch.from_numpy(values).view(1, 3, 1, 1).to(self.device)
+            for values in scaling
         )
         ids: list[str] = []
-        rows: list[np.ndarray] = []
-        ledger: Ledger = {}
-        waiting: list[np.ndarray] = []
+        ledger: dict[str, tuple[str, str]] = {}
 
-        def flush() -> None:
-            pixels = (
-                torch.from_numpy(np.stack(waiting))
-                .to(self.device)
-                .permute(0, 3, 1, 2)
-                .contiguous()
-            )
-            batch = (pixels.float().div(255) - centre) / scale
-            rows.append(
-                self._run(
-                    lambda model, dtype: model.encode_image(batch.to(dtype)),
-                    normalise,
-                    autocast,
-                )
-            )
-            waiting.clear()
-
-        with torch.inference_mode():
-            for id_, (pixels, what) in _ahead(
-                self._prepare, part, threads, 2 * batch_size
+        def usable() -> Generator[np.ndarray]:
+            for id_, (pixels, note) in ahead(
+                self._prepare, shard, threads, 2 * batch_size
             ):
-                if what:
-                    ledger[id_] = ("failed" if pixels is None else "handled", what)
+                if note:
+                    ledger[id_] = ("failed" if pixels is None else "handled", note)
                 if pixels is not None:
                     ids.append(id_)
-                    waiting.append(pixels)
-                if len(waiting) == batch_size:
-                    flush()
+                    yield pixels
                 advance(1)
-            if waiting:
-                flush()
-        return Shard(
-            ids,
-            np.concatenate(rows) if rows else np.empty((0, 0), dtype=np.float32),
-            ledger,
-        )
+
+        def forward(batch: torch.Tensor) -> np.ndarray:
+            return run(lambda model, dtype: model.encode_image(batch.to(dtype)))
+
+        rows = []
+        with torch.inference_mode(), contextlib.closing(usable()) as images:
+            while batch := list(itertools.islice(images, batch_size)):
+                pixels = torch.from_numpy(np.stack(batch)).to(self.device)
+                pixels = pixels.permute(0, 3, 1, 2).contiguous()
+                rows.append(forward((pixels.float().div(255) - mean) / deviation))
+        return {"ids": ids, "vectors": _matrix(rows), "ledger": ledger}
 
     # --- captions
-    # -------------------------------------------------------------------------------------
 
-    def _text_shard(
-        self,
-        part: dict[str, str],
-        advance: Advance,
-        normalise: bool,
-        batch_size: int,
-        autocast: bool,
-    ) -> Shard[str]:
+    def _encode_texts(
+        self, shard: dict[str, str], run: Run, batch_size: int, advance: Advance
+    ) -> dict[str, Any]:
         import torch
 
-        ledger: Ledger = {
-            id_: ("failed", why)
-            for id_, text in part.items()
-            if (why := _unusable(text))
+        ledger = {
+            id_: ("failed", reason)
+            for id_, text in shard.items()
+            if (reason := unusable(text))
         }
-        ids = [id_ for id_ in part if id_ not in ledger]
-        advance(len(ledger))
+        ids = [id_ for id_ in shard if id_ not in ledger]
         if not ids:
-            return Shard([], np.empty((0, 0), dtype=np.float32), ledger)
-        tokens, truncated = tokenize(self.tokenizer, [part[id_] for id_ in ids])
-        ledger.update(
-            {
-                ids[at]: ("handled", f"truncated to {tokens.shape[1]} tokens")
-                for at in torch.nonzero(truncated).flatten().tolist()
-            }
-        )
+            return {"ids": ids, "vectors": _matrix([]), "ledger": ledger}
+        tokens, truncated = tokenize(self.tokenizer, [shard[id_] for id_ in ids])
+        for row in torch.nonzero(truncated).flatten().tolist():
+            ledger[ids[row]] = ("handled", f"truncated to {tokens.shape[1]} tokens")
+        # Captions of like length go together, so that little padding is computed.
         short = can_cut(self.model)
-        ends = (
-            end_positions(self.model, tokens)
-            if short
-            else torch.zeros(len(tokens), dtype=torch.long)
-        )
+        ends = torch.full((len(tokens),), tokens.shape[1] - 1)
+        if short:
+            ends = end_positions(self.model, tokens)
         order = torch.argsort(ends, stable=True)
-        rows: list[np.ndarray] = []
+
+        def forward(batch: torch.Tensor, length: int) -> np.ndarray:
+            def encode(model: Any, _: torch.dtype) -> torch.Tensor:
+                with cut(model, length) if short else contextlib.nullcontext():
+                    features: torch.Tensor = model.encode_text(batch)
+                return features
+
+            return run(encode)
+
+        rows = []
         with torch.inference_mode():
             for batch in torch.split(order, batch_size):
-                length = int(ends[batch].max()) + 1 if short else tokens.shape[1]
-                taken = tokens[batch, :length].to(self.device)
-
-                def encode(
-                    model: Any,
-                    _: torch.dtype,
-                    taken: torch.Tensor = taken,
-                    length: int = length,
-                ) -> torch.Tensor:
-                    with cut(model, length) if short else contextlib.nullcontext():
-                        encoded: torch.Tensor = model.encode_text(taken)
-                    return encoded
-
-                rows.append(self._run(encode, normalise, autocast))
+                length = int(ends[batch].max()) + 1
+                rows.append(forward(tokens[batch, :length].to(self.device), length))
                 advance(len(batch))
-        return Shard(ids, np.concatenate(rows)[torch.argsort(order).numpy()], ledger)
+        vectors = _matrix(rows)[torch.argsort(order).numpy()]
+        return {"ids": ids, "vectors": vectors, "ledger": ledger}
 
     # --- precision
-    # ------------------------------------------------------------------------------------
 
     def _precision(self, autocast: bool) -> torch.dtype:
         import torch
 
-        if not autocast or (
-            self.device.type == "cpu"
-            and not torch.cpu.get_capabilities().get("amx_bf16")
-        ):
-            return torch.float32
-        return torch.bfloat16
+        fast = self.device.type != "cpu" or torch.cpu.get_capabilities().get("amx_bf16")
+        return torch.bfloat16 if autocast and fast else torch.float32
 
     @cached_property
     def _half(self) -> Any:
-        """The model in bfloat16, for processors.
-
-        Torch.autocast would convert all weights anew in each batch.
-        """
+        """The model in bfloat16; on CPUs autocast would convert it for each batch."""
         import torch
 
         return copy.deepcopy(self.model).to(torch.bfloat16)
@@ -485,88 +422,24 @@ class Encoder:
     def _run(
         self,
         encode: Callable[[Any, torch.dtype], torch.Tensor],
+        *,
+        precision: torch.dtype,
         normalise: bool,
-        autocast: bool,
     ) -> np.ndarray:
         import torch
 
-        precision = self._precision(autocast)
         if precision == torch.float32:
-            found = encode(self.model, precision)
+            features = encode(self.model, precision)
         elif self.device.type == "cpu":
-            found = encode(self._half, precision)
+            features = encode(self._half, precision)
         else:
             with torch.autocast(self.device.type, precision):
-                found = encode(self.model, torch.float32)
-        found = found.float()
+                features = encode(self.model, torch.float32)
+        features = features.float()
         if normalise:
-            found = torch.nn.functional.normalize(found, dim=-1)
-        return found.cpu().numpy()
+            features = torch.nn.functional.normalize(features, dim=-1)
+        return features.cpu().numpy()
 
 
-class _Path(os.PathLike[str]):
-    """A path as it was given.
-
-    ``pathlib`` would tidy up a URL, and then it is none any more.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __fspath__(self) -> str:
-        return self.text
-
-
-def _ahead(
-    work: Callable[[T], Any], items: Mapping[str, T], threads: int, ahead: int
-) -> Iterator[tuple[str, Any]]:
-    """Results in order, worked out in threads; at most ``ahead`` of them wait."""
-    waiting: deque[tuple[str, Future[Any]]] = deque()
-    with ThreadPoolExecutor(threads, thread_name_prefix="decode") as pool:
-        try:
-            for id_, item in items.items():
-                waiting.append((id_, pool.submit(work, item)))
-                if len(waiting) >= ahead:
-                    done, future = waiting.popleft()
-                    yield done, future.result()
-            while waiting:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        finally:
-            for _, future in waiting:
-                future.cancel()
-
-
-def _require_positive(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise ParameterError(f"{name}: expected at least 1, found {count}.")
-
-
-def _image_key(source: Source) -> Hashable:
-    return (
-        id(source)
-        if isinstance(source, Image.Image)
-        else os.path.abspath(os.fspath(source))
-    )
-
-
-def _shown(item: object) -> str:
-    if isinstance(item, Image.Image):
-        return f"{item.mode} image of {item.width} × {item.height}"
-    text = os.fspath(item) if isinstance(item, os.PathLike) else str(item)
-    return text.encode("utf8", "backslashreplace").decode(
-        "utf8"
-    )  # half a character can neither be written nor, with pyarrow, be held
-
-
-def _unusable(text: object) -> str:
-    if not isinstance(text, str):
-        return f"expected a caption, found {type(text).__name__}"
-    if not text.strip():
-        return "an empty caption"
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError:
-        return "holds half a character (a lone surrogate)"
-    return ""
+def _matrix(rows: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(rows) if rows else np.empty((0, 0), dtype=np.float32)

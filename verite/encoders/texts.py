@@ -1,10 +1,9 @@
-"""Captions to tokens, and tokens to vectors without computing what nobody looks at.
+"""Captions to tokens, without computing the padding behind them.
 
-A caption of twenty words fills a third of the 77 places of a CLIP's context; the rest
-is padding. In a *causal* text model no place sees a later one, and the vector is read
-at the end token, so padding behind the longest caption of a batch can be left out
-without changing any vector. The trick is one of this kind of model alone: all others
-are given their captions at full length.
+A caption of twenty words fills a third of the 77 positions of a CLIP's context; the
+rest is padding. In a *causal* text model no position attends to a later one, and the
+vector is read at the end token. So the padding behind the longest caption of a batch
+can be left out, and no vector changes. Other models get captions at full length.
 """
 
 from __future__ import annotations
@@ -16,39 +15,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["can_cut", "cut", "end_positions", "tokenize"]
+__all__ = ["can_cut", "cut", "end_positions", "tokenize", "unusable"]
+
+
+def unusable(text: object) -> str:
+    """Why a caption cannot be encoded; empty if it can."""
+    if not isinstance(text, str):
+        return f"expected a caption, found {type(text).__name__}"
+    if not text.strip():
+        return "an empty caption"
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError:
+        return "holds half a character (a lone surrogate)"
+    return ""
 
 
 def tokenize(
     tokenizer: Any, captions: Sequence[str]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens of captions, and which captions were truncated.
-
-    Returns
-    -------
-    tokens : torch.Tensor
-        Whole numbers of shape ``(captions, context length)``; a truncated caption keeps
-        its begin and end token.
-    truncated : torch.Tensor
-        One truth value a caption.
-    """
+    """Tokens of captions, ``(captions, context length)``, and which were truncated."""
     room = tokenizer.context_length
-    # With one place more a caption that fits gains padding; one that does not fit has a
-    # word where its end token was.
+    # With one position more, a caption that fits gains padding; one that does not fit
+    # has a word where its end token was. "a" shows what padding does to one that fits.
     probe = ["a", *captions]
-    tokens, roomier = (
-        tokenizer(probe, context_length=room),
-        tokenizer(probe, context_length=room + 1)[:, :room],
-    )
+    tokens = tokenizer(probe, context_length=room)
+    roomier = tokenizer(probe, context_length=room + 1)[:, :room]
     same = tokens == roomier
     return tokens[1:], ~same[1:, same[0]].all(dim=1)
 
 
 def can_cut(model: Any) -> bool:
-    """Whether padding can be left out.
-
-    A plain CLIP whose text tower is causal and read at the end token.
-    """
+    """Whether a model is a plain CLIP, causal and read at the end token."""
     import torch
     from open_clip import CLIP
 
@@ -64,29 +62,23 @@ def can_cut(model: Any) -> bool:
 
 
 def end_positions(model: Any, tokens: torch.Tensor) -> torch.Tensor:
-    """Where the model reads each caption's vector.
-
-    Only for models that :func:`can_cut` allows.
-    """
-    at_end = (
-        tokens
-        if model.text_pool_type == "argmax"
-        else (tokens == model.text_eos_id).int()
-    )
-    return at_end.argmax(dim=-1)
+    """Where a model that :func:`can_cut` allows reads each caption's vector."""
+    if model.text_pool_type != "argmax":
+        tokens = (tokens == model.text_eos_id).int()
+    return tokens.argmax(dim=-1)
 
 
 @contextlib.contextmanager
 def cut(model: Any, length: int) -> Iterator[None]:
-    """Give a model a shorter context for a while, so that its own ``encode_text`` takes
-    shorter rows of tokens.
-    """
+    """Shorten a model's context, so that ``encode_text`` takes shorter rows."""
     import torch
 
-    whole, mask = model.positional_embedding, model.attn_mask
-    model.positional_embedding = torch.nn.Parameter(whole[:length], requires_grad=False)
+    positions, mask = model.positional_embedding, model.attn_mask
+    model.positional_embedding = torch.nn.Parameter(
+        positions[:length], requires_grad=False
+    )
     model.attn_mask = mask[:length, :length].contiguous()
     try:
         yield
     finally:
-        model.positional_embedding, model.attn_mask = whole, mask
+        model.positional_embedding, model.attn_mask = positions, mask

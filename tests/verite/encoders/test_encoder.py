@@ -116,7 +116,7 @@ def test_a_checkpoint_that_would_run_code_is_refused_and_never_run(
         with pytest.raises(
             DataError,
             match=(
-                r"\.pt: not weights that can be read safely .*Use a whole \.safetensors"
+                r"\.pt: weights cannot be read safely .*Use a complete \.safetensors"
                 r" file"
             ),
         ):
@@ -131,7 +131,7 @@ def test_weights_of_another_architecture_are_refused(
     with pytest.raises(
         DataError,
         match=(
-            r"w\.safetensors: these weights do not fit the architecture"
+            r"w\.safetensors: weights do not fit the architecture"
             r" verite-tests-tiny"
         ),
     ):
@@ -147,7 +147,7 @@ def test_a_damaged_checkpoint_is_an_error_that_names_it(
 ) -> None:
     path = tmp_path / f"w.{suffix}"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=rf"w\.{suffix}: (not|these) weights"):
+    with pytest.raises(DataError, match=rf"w\.{suffix}: weights"):
         Encoder.load(str(tiny_config), path, device="cpu")
 
 
@@ -178,7 +178,7 @@ def test_what_is_mistyped_is_answered_with_what_is_near(
         match=r"expected a checkpoint \(\.safetensors, .*found another kind of file",
     ):
         Encoder.load(str(tiny_config), tmp_path / "w.npz", device="cpu")
-    with pytest.raises(ParameterError, match=r"device: 'abacus' cannot be used here"):
+    with pytest.raises(ParameterError, match=r"device 'abacus' cannot be used here"):
         Encoder.load(str(tiny_config), "random", device="abacus")
 
 
@@ -200,7 +200,7 @@ def test_a_configuration_that_is_none_is_refused(tmp_path: Path) -> None:
     ):
         Encoder.load(str(tmp_path / "b.json"), "random", device="cpu")
     with pytest.raises(
-        ParameterError, match=r"there is another architecture of the name ViT-B-32"
+        ParameterError, match=r"another architecture is called ViT-B-32"
     ):
         Encoder.load(str(tmp_path / "ViT-B-32.json"), "random", device="cpu")
 

@@ -142,7 +142,7 @@ def test_cmyk_is_turned_into_rgb_with_a_note(tmp_path: Path) -> None:
     red, green, blue = picture.getpixel((4, 4))
     assert red > 240
     assert max(green, blue) < 15
-    assert note == "CMYK turned into RGB without a colour profile"
+    assert note == "CMYK converted to RGB without a colour profile"
 
 
 @pytest.mark.parametrize("suffix", ["gif", "webp", "png", "tif"])
@@ -248,7 +248,7 @@ def test_a_file_that_is_cut_short_is_refused(
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(path)
     os.truncate(path, int(path.stat().st_size * share))
-    with pytest.raises(DataError, match=rf"a\.{suffix}: (cannot be|no picture)"):
+    with pytest.raises(DataError, match=rf"a\.{suffix}: (cannot be|not an image)"):
         open_picture(path)
 
 
@@ -289,9 +289,7 @@ def test_damaged_bytes_give_a_picture_or_a_reason_and_nothing_else(
 
 def test_formats_that_start_other_programs_are_not_read(tmp_path: Path) -> None:
     Image.fromarray(COLOURS).save(tmp_path / "a.eps")
-    with pytest.raises(
-        DataError, match=r"a\.eps: no picture, or of no kind that is read"
-    ):
+    with pytest.raises(DataError, match=r"a\.eps: not an image, or not in a format"):
         open_picture(tmp_path / "a.eps")
 
 

@@ -243,7 +243,7 @@ def test_an_id_that_stands_for_two_images_is_an_error(
     frame = pd.read_csv(path, dtype=str, na_filter=False).assign(image_id="i0")
     frame.to_csv(path, index=False)
     with pytest.raises(
-        DataError, match=r"each image_id must have one image_path; i0 has several"
+        DataError, match=r"each image_id must have one image_path; several for i0"
     ):
         encode_table(
             path,
