@@ -35,6 +35,7 @@ test: $(STAMP) ## run the tests, the notebooks and the book among them
 lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/notebooks.py
 	$(BIN)/mypy
 
 bench: $(STAMP) ## measure speed and memory, as ratios within one run

@@ -16,10 +16,11 @@ import pandas as pd
 from verite import datasets
 from verite.errors import DataError, MissingDataError, name_some
 from verite.files import read_text, sha256, write_csv, write_json
+from veritebook.estimates import Estimates
 from veritebook.figures import COLOURS, Figure, Pictures, style
-from veritebook.notebooks import Parameter, open_notebook
+from veritebook.notebooks import open_notebook
 from veritebook.places import find_places, result_folder, run_folder
-from veritebook.provenance import Note, Provenance
+from veritebook.provenance import Note, Provenance, parameter_table
 from veritebook.record import make_record
 from veritebook.results import (
     NUMBERS,
@@ -30,20 +31,19 @@ from veritebook.results import (
     tidy,
 )
 from veritebook.sliders import Sliders, slider_state
-from veritebook.tables import Table, compared
+from veritebook.tables import Table, compared, wide_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
     from verite.dataset import Dataset
-    from verite.evaluation import Interval
     from verite.lab import World
     from veritebook.course import Answer
 
 __all__ = ["Page"]
 
 
-class Page:
+class Page(Estimates):
     """The running notebook.
 
     Parameters
@@ -57,6 +57,7 @@ class Page:
     style = staticmethod(style)
     pictures = Pictures
     table = Table
+    wide = staticmethod(wide_table)
 
     def __init__(self, name: str, variables: Mapping[str, Any]) -> None:
         self.name = name
@@ -83,24 +84,8 @@ class Page:
         return self.folder / "blocks"
 
     def parameters(self) -> Table:
-        """Table of the parameters.
-
-        What each means, its default, its value in this run.
-        """
-        rows = [
-            {
-                "parameter": one.name,
-                "meaning": _meaning(one),
-                "default": str(one.default),
-                "this run": str(self.settings[one.name]),
-            }
-            for one in self._notebook.parameters
-        ]
-        return Table(
-            pd.DataFrame(rows).set_index("parameter"),
-            f"Parameters of {self.name}",
-            name="parameters",
-        )
+        """Table of the parameters: meaning, default, and value in this run."""
+        return parameter_table(self.name, self._notebook.parameters, self.settings)
 
     def load(
         self,
@@ -146,9 +131,7 @@ class Page:
         return self.dataset
 
     def uses(self, dataset: Dataset) -> Dataset:
-        """Note in the record which files a data set was read from and what encoded it,
-        besides those of :meth:`load`.
-        """
+        """Note in the record the files of one more data set, and what encoded it."""
         self._data.update(dataset.files)
         if dataset.images is not None and (
             digest := dataset.images.about.get("digest")
@@ -159,15 +142,11 @@ class Page:
         return dataset
 
     def reads(self, name: str) -> None:
-        """Note in the record the files of a data set that no :class:`verite.Dataset`
-        holds, such as VERITE's web evidence.
-        """
+        """Note in the record the files of other data, such as VERITE's evidence."""
         self._data.update(datasets.checksums([name]))
 
     def source_note(self, dataset: Dataset | None = None) -> Note:
-        """Say on the page which data it was made from, or which other data set what
-        follows was made from.
-        """
+        """Say on the page which data it, or what follows, was made from."""
         shown, what = (
             (self.dataset, "This page")
             if dataset is None
@@ -281,7 +260,7 @@ class Page:
     def compare(
         self, table: str, published: pd.DataFrame | None, caption: str, digits: int = 1
     ) -> Table:
-        """Show published | reference | this build for the figures kept under ``table``."""
+        """Show published | reference | this build for the results of ``table``."""
         from verite.paper import compare
 
         kept, own = self.reference(table), self.results(table)
@@ -310,150 +289,48 @@ class Page:
         table: str,
         results: Results | None,
         caption: str,
+        unit: str,
+        protocol: str,
         *,
         published: pd.DataFrame | None = None,
         digits: int = 1,
+        scale: float | None = None,
         **options: Any,
     ) -> Table:
         """Keep results and show them beside the published ones.
 
         Parameters
         ----------
-        table, results
-            See :meth:`add_results`; None where this run has none.
+        table, results, unit, protocol
+            See :meth:`add_results`; results are None where this run has none.
         caption, published, digits
             See :meth:`compare`.
+        scale
+            By default shares become per cent or points where that is the ``unit``.
         options
-            ``unit``, ``protocol`` and the other options of :meth:`add_results`.
+            The other options of :meth:`add_results`.
         """
+        if scale is None:
+            scale = 100 if unit in {"%", "points"} else 1
         if results is not None:
+            options |= {"unit": unit, "protocol": protocol, "scale": scale}
             self.add_results(results, table=table, **options)
         return self.compare(table, published, caption, digits)
-
-    def interval(self, values: Any, groups: Any, **options: Any) -> Interval:
-        """Mean with its 95 % interval, from this page's ``seed`` and ``resamples``.
-
-        See :func:`verite.evaluation.grouped_bootstrap`.
-        """
-        from verite.evaluation import grouped_bootstrap
-
-        return grouped_bootstrap(values, groups, **self._draws(), **options)
-
-    def intervals(
-        self,
-        frame: pd.DataFrame,
-        value: str = "right",
-        *,
-        row: str,
-        column: str | None = None,
-        group: str = "group",
-    ) -> pd.DataFrame:
-        """Means with their intervals by one or two columns of a table, as results.
-
-        Parameters
-        ----------
-        frame
-            One row per observation.
-        value, group
-            Names of the columns to average and to resample.
-        row, column
-            Names of the columns that become ``row`` and ``column`` of the results.
-        """
-        keys = [row] if column is None else [row, column]
-        parts = frame.groupby(keys, sort=False)
-        return tidy(
-            {key: self.interval(part[value], part[group]) for key, part in parts}
-        )
-
-    def difference(
-        self,
-        a: pd.DataFrame,
-        b: pd.DataFrame,
-        order: Sequence[str] = ("seed", "pair_id"),
-    ) -> dict[str, float]:
-        """Paired difference in accuracy between two tables of answers; N counts groups.
-
-        See :func:`verite.evaluation.paired_test`.
-
-        Parameters
-        ----------
-        a, b
-            Answers to the same pairs: ``pair_id``, ``group`` and ``right``.
-        order
-            Columns by which rows are aligned; none where they are already.
-        """
-        from verite.evaluation import paired_test
-
-        if order:
-            a, b = (side.sort_values(list(order)) for side in (a, b))
-        right = [side["right"].to_numpy() for side in (a, b)]
-        test = paired_test(*right, a["group"].to_numpy(), **self._draws())
-        return {
-            "value": test.difference,
-            "low": test.low,
-            "high": test.high,
-            "p": test.p_value,
-            "n": a["group"].nunique(),
-        }
-
-    def _draws(self) -> dict[str, int]:
-        return {name: self.settings[name] for name in ("seed", "resamples")}
-
-    def wide(
-        self,
-        frame: pd.DataFrame,
-        caption: str,
-        *,
-        corner: str,
-        rows: Sequence[str] | None = None,
-        columns: Sequence[str] | None = None,
-        values: str = "value",
-        formats: Mapping[str, Any] | str | None = None,
-        name: str = "",
-    ) -> Table:
-        """Show a tidy table with its ``column`` as columns; missing counts are zero.
-
-        Parameters
-        ----------
-        frame
-            ``row``, ``column`` and the column named by ``values``.
-        corner
-            Heading of the row headers.
-        rows, columns
-            Which to show, in order; by default all, sorted.
-        formats
-            See :class:`Table`; a text formats all columns.
-        """
-        wide = frame.pivot(index="row", columns="column", values=values)
-        rows, columns = (None if x is None else list(x) for x in (rows, columns))
-        wide = wide.reindex(index=rows, columns=columns)
-        if pd.api.types.is_integer_dtype(frame[values]):
-            wide = wide.fillna(0).astype(int)
-        if isinstance(formats, str):
-            formats = dict.fromkeys(wide, formats)
-        wide = wide.rename_axis(corner).rename_axis(None, axis=1)
-        return Table(wide, caption, formats, name)
 
     def figure(
         self, figure: MatplotlibFigure, alt: str, caption: str = "", name: str = ""
     ) -> Figure:
-        """Show a figure; ``alt`` says what there is to see, ``name`` is what the text
-        calls it by.
-        """
+        """Show a figure; ``alt`` describes it, and the text refers to ``name``."""
         return Figure(figure, alt, caption, name)
 
     def check(self, function: Callable[..., Any]) -> Answer:
-        """Call the function that the page asks its readers to write, and say whether it
-        is right; see :func:`veritebook.course.check`.
-        """
+        """Check a reader's solution of an exercise; see :mod:`veritebook.course`."""
         from veritebook.course import check
 
         return check(self.name, function)
 
     def sliders(self, worlds: Sequence[World]) -> Sliders | Note:
-        """Show the results of a grid of newsrooms behind sliders: those of the
-        reference run, or else of this one.
-        """
+        """Sliders over a grid of newsrooms, of the reference run or else this one."""
         states, runs = [], set()
         for world in worlds:
             reference = self.reference(world.setting)
@@ -470,9 +347,7 @@ class Page:
         return Sliders(states, 50.0, text)
 
     def finish(self) -> Provenance:
-        """Write ``results.csv`` and ``record.json`` beside the notebook's output, and
-        show the record.
-        """
+        """Write ``results.csv`` and ``record.json``, and show the record."""
         if not self._results:
             raise DataError(
                 f"notebook {self.name} has kept no results: call add_results() before"
@@ -511,14 +386,6 @@ class Page:
             json.loads(read_text(path)) if path.is_file() else None
         )
         return found
-
-
-def _meaning(parameter: Parameter) -> str:
-    allowed = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
-    if not parameter.choices and parameter.limits:
-        allowed = f" {parameter.limits[:1].upper()}{parameter.limits[1:]}."
-    text = parameter.text[:1].upper() + parameter.text[1:]
-    return f"{text}.{allowed}"
 
 
 def _without_sizes(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritebook.figures import COLOURS, style
+from veritebook.results import Results, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ def colour(name: str) -> str:
 
 
 def dot_plot(
-    panels: Mapping[str, pd.DataFrame],
+    panels: Mapping[str, Results],
     rows: Sequence[str],
     columns: Sequence[str] | Mapping[str, str],
     *,
@@ -68,6 +69,7 @@ def dot_plot(
             1, len(panels), figsize=size, sharex=True, sharey=True, squeeze=False
         )
         for ax, (title, table) in zip(axes[0], panels.items(), strict=True):
+            table = tidy(table)
             table = table[table["row"].isin(places)]
             for at, (column, mark) in enumerate(marks.items()):
                 part = table[table["column"] == column]
@@ -76,7 +78,7 @@ def dot_plot(
                     dots = part if row is None else part[part["row"] == row]
                     ax.errorbar(
                         dots["value"],
-                        dots["row"].map(places) + shift,
+                        dots["row"].map(places).astype(float) + shift,
                         xerr=_errors(dots),
                         fmt=mark,
                         color=colour(row or column),

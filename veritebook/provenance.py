@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["Note", "Provenance"]
+import pandas as pd
+
+from veritebook.notebooks import Parameter
+from veritebook.tables import Table
+
+__all__ = ["Note", "Provenance", "parameter_table"]
 
 
 class Note:
@@ -84,3 +89,28 @@ class Provenance:
             "text/html": f'<dl class="verite-provenance">{cells}</dl>',
             "text/plain": plain,
         }
+
+
+def parameter_table(
+    name: str, parameters: Iterable[Parameter], settings: Mapping[str, Any]
+) -> Table:
+    """Table of a notebook's parameters: meaning, default, and value in this run."""
+    rows = [
+        {
+            "parameter": parameter.name,
+            "meaning": _meaning(parameter),
+            "default": str(parameter.default),
+            "this run": str(settings[parameter.name]),
+        }
+        for parameter in parameters
+    ]
+    frame = pd.DataFrame(rows).set_index("parameter")
+    return Table(frame, f"Parameters of {name}", name="parameters")
+
+
+def _meaning(parameter: Parameter) -> str:
+    allowed = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
+    if not parameter.choices and parameter.limits:
+        allowed = f" {parameter.limits[:1].upper()}{parameter.limits[1:]}."
+    text = parameter.text[:1].upper() + parameter.text[1:]
+    return f"{text}.{allowed}"

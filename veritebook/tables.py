@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import html
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["Table", "compared", "with_interval"]
+__all__ = ["Table", "compared", "wide_table", "with_interval"]
 
 Format = str | Callable[[Any], str]
 
@@ -182,6 +182,49 @@ def compared(
         {"published": f"{{:.{digits}f}}", "N": "{:,.0f}"},
         name,
     )
+
+
+def wide_table(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    corner: str,
+    rows: Iterable[str] | None = None,
+    columns: Iterable[str] | None = None,
+    values: str = "value",
+    formats: Mapping[str, Format] | str | None = None,
+    name: str = "",
+) -> Table:
+    """Show a tidy table with its ``column`` as columns; missing counts are zero.
+
+    Parameters
+    ----------
+    frame
+        ``row``, ``column`` and the column named by ``values``.
+    corner
+        Heading of the row headers.
+    rows, columns
+        Which to show, in order; by default all, sorted.
+    formats
+        See :class:`Table`; a text formats all columns.
+
+    >>> frame = pd.DataFrame({"row": ["a", "b"], "column": ["x", "y"], "value": [1, 2]})
+    >>> print(wide_table(frame, "Counts", corner="set").text())
+    set x y
+      a 1 0
+      b 0 2
+    """
+    wide = frame.pivot(index="row", columns="column", values=values)
+    if rows is not None:
+        wide = wide.reindex(index=list(rows))
+    if columns is not None:
+        wide = wide.reindex(columns=list(columns))
+    if pd.api.types.is_integer_dtype(frame[values]):
+        wide = wide.fillna(0).astype(int)
+    if isinstance(formats, str):
+        formats = dict.fromkeys(wide, formats)
+    wide = wide.rename_axis(corner).rename_axis(None, axis=1)
+    return Table(wide, caption, formats, name)
 
 
 def _spans(headers: list[str]) -> list[int]:
