@@ -117,7 +117,9 @@ def normalise(text: str) -> str:
 
 @cache
 def _look_alikes() -> dict[int, str]:
-    from confusable_homoglyphs.confusables import confusables_data
+    from confusable_homoglyphs.confusables import (  # type: ignore[import-untyped]
+        confusables_data,
+    )
 
     table = {}
     for letter, homoglyphs in confusables_data.items():

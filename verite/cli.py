@@ -410,14 +410,14 @@ def score_command(
     Verite score PREDICTIONS.csv --benchmark verite --against OTHER.csv.
     """
     from verite.provenance import commit, versions
-    from verite.scoring import check_free, readable, score_predictions, write_scores
+    from verite.scoring import check_output, readable, score_predictions, write_scores
 
     if unclear := next((each for each in label if "=" not in each), None):
         raise ParameterError(
             f"--label {unclear}: expected SPELLING=LABEL, such as 1=misinformation."
         )
     if out is not None:
-        check_free(out, force)
+        check_output(out, force)
     scores = score_predictions(
         predictions,
         benchmark,
@@ -429,7 +429,7 @@ def score_command(
         labels=parse_options(label),
         seed=seed,
     )
-    print("\n".join(readable(scores)))
+    print(readable(scores))
     if out is not None:
         about = {"commit": commit(), "versions": versions()}
         paths = write_scores(

@@ -61,8 +61,9 @@ def audit_files(
         check_overwrite(out / name, force)
     benchmark = _open(source, reading or {})
     result = audit(benchmark, **{"progress": None, **(parameters or {})})
+    rows = len(benchmark.pairs)
     lines = [
-        f"{benchmark.name}: {len(benchmark.pairs):,} pairs, {len(benchmark.labels)} labels",
+        f"{benchmark.name}: {rows:,} pairs, {len(benchmark.labels)} labels",
         *result.about["notes"],
         "",
         *result.verdicts.values(),

@@ -1,7 +1,6 @@
-"""The figures: accuracies and their relatives under each protocol, consistency over
-balanced pairs, and comparison.
+"""Accuracy and its relatives, consistency over balanced pairs, and comparison.
 
-A missing prediction (an empty one) is wrong and is an answer of no class.
+A missing prediction (an empty one) is wrong, and is an answer of no class.
 """
 
 from __future__ import annotations
@@ -22,33 +21,32 @@ from verite.evaluation import (
 )
 from verite.pairs import MISCAPTIONED, MISINFORMATION, TRUE, merge_groups
 
-__all__ = ["compare", "consistency", "measure", "scorable"]
+__all__ = ["COMPARISON", "compare", "consistency", "find_unscorable", "measure"]
+
+COMPARISON = ["protocol", "difference", "low", "high", "p_value", "n"]
+"""Columns of :func:`compare`."""
 
 
-def scorable(table: pd.DataFrame) -> dict[str, str]:
-    """Say for each protocol why a table of predictions cannot be scored under it.
+def find_unscorable(table: pd.DataFrame) -> dict[str, str]:
+    """Protocols under which a table of predictions cannot be scored, and why.
 
-    Empty where it can.
-
-    >>> table = pd.DataFrame({"label": ["true", "miscaptioned"], "prediction": ["true", "misinformation"]})
-    >>> [name for name, reason in scorable(table).items() if not reason]
-    ['true-vs-mc', 'all-false']
+    >>> labels, predictions = ["true", "miscaptioned"], ["true", "misinformation"]
+    >>> table = pd.DataFrame({"label": labels, "prediction": predictions})
+    >>> list(find_unscorable(table))
+    ['three-class', 'true-vs-ooc']
     """
     reasons = {}
     for name, protocol in PROTOCOLS.items():
         rows = table[table["label"].isin(protocol.keeps)]
         unclear = int((rows["prediction"] == MISINFORMATION).sum())
-        reasons[name] = ""
         if MISINFORMATION in set(table["label"]) - set(protocol.keeps):
-            reasons[name] = (
-                "labels of the benchmark are binary and do not tell its classes apart"
-            )
+            reasons[name] = "the benchmark's labels are binary"
         elif len(set(protocol.to_classes(rows["label"]))) < 2:
             reasons[name] = f"there is one class or none in its {len(rows):,} rows"
         elif MISINFORMATION not in protocol.classes and unclear:
             reasons[name] = (
-                f"{unclear:,} predictions are `misinformation` and do not tell its"
-                " classes apart"
+                f"{unclear:,} predictions are `misinformation`, which is not one of its"
+                " classes"
             )
     return reasons
 
@@ -64,9 +62,9 @@ def measure(
     r"""All figures of one protocol.
 
     ``accuracy`` and the accuracy of each class are :func:`verite.evaluation.score`'s.
-    ``balanced accuracy`` is the mean of the class accuracies, ``macro-F1`` the mean
-    over classes of :math:`2\,n_{hit} / (n_{true} + n_{predicted})`, over classes that
-    stand among labels or predictions; rows of all seeds together.
+    ``balanced accuracy`` is the mean of the class accuracies, ``macro-F1`` the mean of
+    :math:`2\,n_{hit} / (n_{true} + n_{predicted})` over classes that occur among labels
+    or predictions; rows of all seeds together.
 
     Parameters
     ----------
@@ -89,33 +87,34 @@ def measure(
     ...     "label": ["true", "miscaptioned", "true", "out-of-context"],
     ...     "prediction": ["true", "out-of-context", "true", "true"],
     ... })
-    >>> measure(table, "all-false").set_index("metric")["value"].round(3).to_dict()
-    {'accuracy': 0.75, 'balanced accuracy': 0.75, 'macro-F1': 0.733, 'accuracy: true': 1.0, 'accuracy: misinformation': 0.5}
+    >>> measure(table, "all-false")[["metric", "value"]].round(3).head(3)
+                  metric  value
+    0           accuracy  0.750
+    1  balanced accuracy  0.750
+    2           macro-F1  0.733
     """
-    chosen = protocol_named(protocol)
+    protocol = protocol_named(protocol)
     options: dict[str, Any] = {"seed": seed, "resamples": resamples, "level": level}
-    filled = table.assign(prediction=_wrong_where_missing(table))
-    plain = score(filled, chosen, **options)
-    rows, counts = _counts(table, chosen)
-    groups, n = rows["group"].to_numpy(), int(plain["n"].iloc[0])
-    means = {"balanced accuracy": _balanced, "macro-F1": _f1}
-    more = [
-        (
-            chosen.name,
-            name,
-            *grouped_bootstrap(counts, groups, statistic=statistic, **options)[:3],
-            n,
+    wrong = np.where(table["label"] == TRUE, MISCAPTIONED, TRUE)
+    answers = table["prediction"].where(table["prediction"] != "", wrong)
+    plain = score(table.assign(prediction=answers), protocol, **options)
+    rows, counts = _count(table, protocol)
+    means = []
+    for name, statistic in (
+        ("balanced accuracy", _balanced_accuracy),
+        ("macro-F1", _macro_f1),
+    ):
+        interval = grouped_bootstrap(
+            counts, rows["group"].to_numpy(), statistic=statistic, **options
         )
-        for name, statistic in means.items()
-    ]
-    found = pd.concat(
-        [plain[:1], pd.DataFrame(more, columns=plain.columns), plain[1:]],
+        means.append((protocol.name, name, *interval[:3], int(plain["n"].iloc[0])))
+    figures = pd.concat(
+        [plain[:1], pd.DataFrame(means, columns=plain.columns), plain[1:]],
         ignore_index=True,
     )
-    constant = _constant(rows["label"])
-    return found.assign(
-        constant=found["metric"].map(constant),
-        sd=found["metric"].map(_spread(table, chosen)),
+    return figures.assign(
+        constant=figures["metric"].map(_best_constant(rows["label"])),
+        sd=figures["metric"].map(_spread_over_seeds(table, protocol)),
     )
 
 
@@ -127,15 +126,13 @@ def consistency(
     resamples: int = 2000,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    r"""How often all pairs of one image, and all pairs of one caption, are called right
-    together.
+    r"""How often all pairs of one image, and all pairs of one caption, are right.
 
-    Modality balancing (paper, section 3.2) lets an image stand once with a true and
-    once with a false caption, and a caption once with its own and once with another
-    image. Whoever looks at the image alone must give both pairs of an image one answer,
-    so gets none of them right together; likewise for captions. Images and captions that
-    stand under one label only are left out; a pair that was skipped is as if it were
-    not there.
+    Modality balancing (paper, section 3.2) uses an image once with a true and once with
+    a false caption, and a caption once with its own and once with another image. A
+    model that sees the image alone gives both pairs of an image one answer, so it never
+    gets both right; likewise for captions. Images and captions that occur under one
+    label only are left out, as are skipped pairs.
 
     Returns
     -------
@@ -144,24 +141,25 @@ def consistency(
         ``n`` (images or captions), and by chance: ``constant`` (one answer for all: 0,
         as for any function of that modality alone), ``random`` (each class equally
         likely, :math:`k^{-2}` for two pairs), ``shuffled`` (the predictions' own
-        answers, dealt out anew). No row where nothing is balanced.
+        answers, permuted). No row where nothing is balanced.
 
     >>> table = pd.DataFrame({
-    ...     "pair_id": ["1", "2", "3", "4"], "group": ["a", "a", "b", "b"], "image_id": ["a", "a", "b", "b"],
-    ...     "text_id": ["p", "q", "r", "s"], "label": ["true", "miscaptioned"] * 2,
+    ...     "pair_id": ["1", "2", "3", "4"], "group": ["a", "a", "b", "b"],
+    ...     "image_id": ["a", "a", "b", "b"], "text_id": ["p", "q", "r", "s"],
+    ...     "label": ["true", "miscaptioned"] * 2,
     ...     "prediction": ["true", "miscaptioned", "true", "true"],
     ... })
-    >>> consistency(table, "true-vs-mc")[["over", "value", "n", "constant", "random"]].values.tolist()
+    >>> columns = ["over", "value", "n", "constant", "random"]
+    >>> consistency(table, "true-vs-mc")[columns].values.tolist()
     [['image', 0.5, 2, 0.0, 0.25]]
     """
-    chosen = protocol_named(protocol)
-    rows, counts = _counts(table, chosen)
-    k = len(chosen.classes)
-    rows = rows.assign(
-        rate=counts[:, :k] @ counts[:, k : 2 * k].mean(axis=0),
-        seed=rows.get("seed", ""),
-    )
-    found = []
+    protocol = protocol_named(protocol)
+    rows, counts = _count(table, protocol)
+    k = len(protocol.classes)
+    rows["rate"] = counts[:, :k] @ counts[:, k : 2 * k].mean(axis=0)
+    if "seed" not in rows:
+        rows["seed"] = ""
+    results = []
     for over, key in (("image", "image_id"), ("caption", "text_id")):
         rows["unit_group"] = merge_groups(rows["group"], rows[key])
         units = rows.groupby([key, "seed"], sort=False).agg(
@@ -181,33 +179,13 @@ def consistency(
             resamples=resamples,
             level=level,
         )
-        random = float((1.0 / k ** units["size"]).mean())
         n = units.index.get_level_values(0).nunique()
-        found.append(
-            (
-                chosen.name,
-                over,
-                *interval[:3],
-                n,
-                0.0,
-                random,
-                float(units["rate"].mean()),
-            )
-        )
-    return pd.DataFrame(
-        found,
-        columns=[
-            "protocol",
-            "over",
-            "value",
-            "low",
-            "high",
-            "n",
-            "constant",
-            "random",
-            "shuffled",
-        ],
-    )
+        random = float((1.0 / k ** units["size"]).mean())
+        chance = 0.0, random, float(units["rate"].mean())
+        results.append((protocol.name, over, *interval[:3], n, *chance))
+    columns = ["protocol", "over", "value", "low", "high", "n"]
+    columns += ["constant", "random", "shuffled"]
+    return pd.DataFrame(results, columns=columns)
 
 
 def compare(
@@ -220,122 +198,103 @@ def compare(
 ) -> pd.DataFrame:
     """Test whether two systems differ in accuracy on the pairs that both have.
 
-    :func:`verite.evaluation.paired_test`.
-
-    Where a system ran under several seeds, its answers to a pair are averaged first.
+    See :func:`verite.evaluation.paired_test`. The answers of several seeds to a pair
+    are averaged first.
 
     Returns
     -------
     pandas.DataFrame
-        One row: ``protocol``, ``difference`` (accuracy of one minus that of the other),
-        ``low``, ``high``, ``p_value``, ``n``.
+        One row with the columns :data:`COMPARISON`; ``difference`` is the accuracy of
+        one minus that of the other.
 
     Raises
     ------
     DataError
         They have no pair in common.
 
-    >>> one = pd.DataFrame({"pair_id": ["1", "2"], "group": ["a", "b"], "label": ["true", "miscaptioned"],
-    ...                     "prediction": ["true", "miscaptioned"]})
-    >>> float(compare(one, one.assign(prediction="true"), "three-class")["difference"].iloc[0])
+    >>> one = pd.DataFrame({
+    ...     "pair_id": ["1", "2"], "group": ["a", "b"],
+    ...     "label": ["true", "miscaptioned"], "prediction": ["true", "miscaptioned"],
+    ... })
+    >>> other = one.assign(prediction="true")
+    >>> float(compare(one, other, "three-class")["difference"].iloc[0])
     0.5
     """
-    chosen = protocol_named(protocol)
-    sides = []
-    for table in (one, other):
-        rows, _ = _counts(table, chosen)
-        sides.append(
-            rows.groupby("pair_id").agg(
-                correct=("hit", "mean"), group=("group", "first")
-            )
-        )
-    both = sides[0].join(sides[1]["correct"].rename("correct_other"), how="inner")
+    protocol = protocol_named(protocol)
+    left, right = (
+        _count(table, protocol)[0]
+        .groupby("pair_id")
+        .agg(hit=("hit", "mean"), group=("group", "first"))
+        for table in (one, other)
+    )
+    both = left.join(right["hit"].rename("other"), how="inner")
     if both.empty:
         raise DataError(
-            f"protocol {chosen.name!r}: the two predictions have no pair in common."
+            f"protocol {protocol.name!r}: the two predictions have no pair in common."
         )
     test = paired_test(
-        both["correct"],
-        both["correct_other"],
-        both["group"],
-        seed=seed,
-        resamples=resamples,
+        both["hit"], both["other"], both["group"], seed=seed, resamples=resamples
     )
-    return pd.DataFrame([(chosen.name, *test)], columns=["protocol", *test._fields])
+    return pd.DataFrame([(protocol.name, *test)], columns=["protocol", *test._fields])
 
 
-def _counts(table: pd.DataFrame, protocol: Protocol) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows of a protocol, with `hit`, and for each.
+def _count(table: pd.DataFrame, protocol: Protocol) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows of a protocol with ``hit``, and indicators per row and class, (n, 3 k).
 
-    Is it of class c, is it called c, is it both; shape (n, 3 k), k classes.
+    Whether its label is class c, its prediction is class c, and both.
     """
     rows = protocol.select(table).reset_index(drop=True)
     predicted = np.full(len(rows), "", dtype=object)
     answered = (rows["prediction"] != "").to_numpy()
     predicted[answered] = protocol.to_classes(rows.loc[answered, "prediction"])
-    truth, called = (
-        np.equal.outer(values, np.array(protocol.classes, dtype=object))
-        for values in (rows["label"].to_numpy(), predicted)
-    )
-    return rows.assign(hit=rows["label"].to_numpy() == predicted), np.hstack(
-        [truth, called, truth & called]
-    ).astype(float)
+    labels = rows["label"].to_numpy()
+    classes = np.array(protocol.classes, dtype=object)
+    truth = np.equal.outer(labels, classes)
+    called = np.equal.outer(predicted, classes)
+    counts = np.hstack([truth, called, truth & called]).astype(float)
+    return rows.assign(hit=labels == predicted), counts
 
 
-def _balanced(*means: np.ndarray) -> np.ndarray:
+def _balanced_accuracy(*means: np.ndarray) -> np.ndarray:
     truth, _, hit = np.array_split(np.stack(means), 3)
-    return np.asarray(_share(hit, truth).sum(axis=0) / (truth > 0).sum(axis=0))
+    return np.asarray(_divide(hit, truth).sum(axis=0) / (truth > 0).sum(axis=0))
 
 
-def _f1(*means: np.ndarray) -> np.ndarray:
+def _macro_f1(*means: np.ndarray) -> np.ndarray:
     truth, called, hit = np.array_split(np.stack(means), 3)
-    return np.asarray(
-        _share(2 * hit, truth + called).sum(axis=0) / (truth + called > 0).sum(axis=0)
-    )
+    occurring = (truth + called > 0).sum(axis=0)
+    return np.asarray(_divide(2 * hit, truth + called).sum(axis=0) / occurring)
 
 
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def _divide(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     # A class may be in none of the groups of a resample.
     return np.asarray(np.divide(part, whole, out=np.zeros_like(part), where=whole > 0))
 
 
-def _constant(labels: pd.Series) -> dict[str, float]:
-    """What the best constant answer reaches."""
+def _best_constant(labels: pd.Series) -> dict[str, float]:
     shares = labels.value_counts(normalize=True)
     largest, k = float(shares.max()), len(shares)
-    return {
-        "accuracy": largest,
-        "balanced accuracy": 1 / k,
-        "macro-F1": 2 * largest / (1 + largest) / k,
-    }
+    macro_f1 = 2 * largest / (1 + largest) / k
+    return {"accuracy": largest, "balanced accuracy": 1 / k, "macro-F1": macro_f1}
 
 
-def _spread(table: pd.DataFrame, protocol: Protocol) -> dict[str, float]:
-    """Standard deviation of each figure over seeds; nothing where there is one."""
+def _spread_over_seeds(table: pd.DataFrame, protocol: Protocol) -> dict[str, float]:
+    """Standard deviation of each figure over seeds; empty where there is one."""
     if "seed" not in table or table["seed"].nunique() < 2:
         return {}
     runs = []
     for _, run in table.groupby("seed", sort=False):
-        _, counts = _counts(run, protocol)
-        k, means = len(protocol.classes), counts.mean(axis=0)
-        recall = _share(means[2 * k :], means[:k])
-        each = {
-            f"accuracy: {name}": recall[at] for at, name in enumerate(protocol.classes)
+        _, counts = _count(run, protocol)
+        means = counts.mean(axis=0)
+        truth, _, hit = np.array_split(means, 3)
+        recalls = _divide(hit, truth)
+        figures = {
+            "accuracy": hit.sum(),
+            "balanced accuracy": _balanced_accuracy(*means),
+            "macro-F1": _macro_f1(*means),
         }
-        runs.append(
-            {
-                "accuracy": means[2 * k :].sum(),
-                "balanced accuracy": _balanced(*means),
-                "macro-F1": _f1(*means),
-            }
-            | each
-        )
-    return {
-        str(name): float(value)
-        for name, value in pd.DataFrame(runs).astype(float).std().items()
-    }
-
-
-def _wrong_where_missing(table: pd.DataFrame) -> pd.Series:
-    wrong = table["label"].map(lambda label: MISCAPTIONED if label == TRUE else TRUE)
-    return table["prediction"].where(table["prediction"] != "", wrong)
+        for name, recall in zip(protocol.classes, recalls, strict=True):
+            figures[f"accuracy: {name}"] = recall
+        runs.append(figures)
+    spread = pd.DataFrame(runs).astype(float).std()
+    return {str(name): float(value) for name, value in spread.items()}

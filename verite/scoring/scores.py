@@ -1,4 +1,4 @@
-"""Predictions and a benchmark in, every figure out."""
+"""From predictions and a benchmark to every figure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ import pandas as pd
 
 from verite.datasets.reading import choose
 from verite.errors import DataError
+from verite.evaluation import PROTOCOLS
 from verite.files import sha256
 from verite.scoring.benchmark import Benchmark, Matched, match, open_benchmark
-from verite.scoring.measures import compare, consistency, measure, scorable
+from verite.scoring.measures import (
+    COMPARISON,
+    compare,
+    consistency,
+    find_unscorable,
+    measure,
+)
 from verite.scoring.predictions import read_predictions
 
 __all__ = ["MISSING", "Scores", "score_predictions"]
 
 MISSING = ("error", "wrong", "skip")
-"""What pairs without a prediction are.
-
-An error, counted as wrong answers, or left out.
-"""
+"""What pairs without a prediction are: an error, wrong answers, or left out."""
 
 Source = str | os.PathLike[str] | pd.DataFrame
 
@@ -35,7 +39,7 @@ class Scores:
     Attributes
     ----------
     table
-        A row for each protocol and figure: see :func:`verite.scoring.measure`.
+        A row per protocol and figure: see :func:`verite.scoring.measure`.
     unscored
         Protocols that could not be scored, and why.
     consistency
@@ -46,7 +50,7 @@ class Scores:
     benchmark, matched, other
         What was scored; ``other`` is the second system's.
     about
-        Digests, seeds, settings: what the figures hang on.
+        Digests, seeds and settings.
     """
 
     table: pd.DataFrame
@@ -77,119 +81,108 @@ def score_predictions(
     Parameters
     ----------
     predictions, against
-        A CSV or a table with an id and a label a row: see
+        A file or a table with an id and a label per row: see
         :func:`verite.scoring.read_predictions`. ``against`` is a second system's, to
         compare with.
     benchmark
-        ``verite``, ``vmu-twitter``, ``cosmos``, a CSV of pairs, or a pair table.
+        ``verite``, ``vmu-twitter``, ``cosmos``, a file of pairs, or a pair table.
     missing
         One of :data:`MISSING`.
     options
         Of the benchmark: ``{"version": "paper"}`` for VERITE's first release.
     id_column, prediction_column, labels
-        How to read the predictions, of both systems.
+        How to read the predictions of both systems.
     seed, resamples
         Of the intervals and the test.
 
     Raises
     ------
     ParameterError
-        An option does not exist, or something has to be said.
+        An option does not exist, or must be given.
     MissingDataError
-        A file is not there.
+        A file is missing.
     DataError
         Predictions cannot be read, or are not for these pairs.
 
     >>> pairs = pd.DataFrame({
-    ...     "pair_id": ["p1", "p2"], "image_id": "i", "text_id": ["t1", "t2"], "caption": ["A boat.", "A dog."], "image_path": "",
-    ...     "label": ["true", "misinformation"], "group": ["a", "b"], "split": "", "dataset": "mine",
+    ...     "pair_id": ["p1", "p2"], "image_id": "i", "text_id": ["t1", "t2"],
+    ...     "caption": ["A boat.", "A dog."], "image_path": "",
+    ...     "label": ["true", "misinformation"], "group": ["a", "b"], "split": "",
+    ...     "dataset": "mine",
     ... })
-    >>> found = score_predictions(pd.DataFrame({"pair_id": ["p1", "p2"], "prediction": ["real", "real"]}), pairs)
-    >>> found.table[["protocol", "metric", "value", "n"]].head(1)
-        protocol    metric  value  n
-    0  all-false  accuracy    0.5  2
+    >>> answers = pd.DataFrame({"pair_id": ["p1", "p2"], "prediction": "real"})
+    >>> score_predictions(answers, pairs).table[["metric", "value", "n"]].head(1)
+         metric  value  n
+    0  accuracy    0.5  2
     """
     choose("--missing", missing, MISSING)
-    how: dict[str, Any] = {
+    reading: dict[str, Any] = {
         "id_column": id_column,
         "prediction_column": prediction_column,
         "labels": labels,
     }
-    answers = read_predictions(predictions, **how)
+    answers = read_predictions(predictions, **reading)
     opened = open_benchmark(benchmark, answers, options)
     matched = match(answers, opened, missing)
-    unscored = scorable(matched.table)
-    protocols = [name for name, reason in unscored.items() if not reason]
+    unscored = find_unscorable(matched.table)
+    protocols = [name for name in PROTOCOLS if name not in unscored]
     if not protocols:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unscored.items())
         raise DataError(f"no protocol can be scored ({reasons}).")
     draws = {"seed": seed, "resamples": resamples}
-    table = pd.concat(
-        [measure(matched.table, name, **draws) for name in protocols], ignore_index=True
-    )
+    figures = [measure(matched.table, name, **draws) for name in protocols]
     # VERITE-B's two protocols hold only one kind of balanced pairs each, which the
     # other two hold as well.
     balanced = [name for name in ("three-class", "all-false") if name in protocols]
-    consistent = pd.concat(
-        [consistency(matched.table, name, **draws) for name in balanced],
-        ignore_index=True,
-    )
-    other, compared = (
-        None,
-        pd.DataFrame(columns=["protocol", "difference", "low", "high", "p_value", "n"]),
-    )
+    units = [consistency(matched.table, name, **draws) for name in balanced]
+    other, comparisons = None, [pd.DataFrame(columns=COMPARISON)]
     if against is not None:
-        other, theirs = _second(against, how, benchmark, options, opened, missing)
-        common = [name for name in protocols if not theirs[name]]
-        if not common:
+        try:
+            answers = read_predictions(against, **reading)
+            theirs = open_benchmark(benchmark, answers, options)
+            if theirs.version != opened.version:
+                raise DataError(
+                    f"they are of {theirs}, the first of {opened}. Compare on one"
+                    " version."
+                )
+            other = match(answers, theirs, missing)
+        except DataError as error:
+            raise DataError(f"--against: {error}") from error
+        unshared = find_unscorable(other.table)
+        comparisons = [
+            compare(matched.table, other.table, name, **draws)
+            for name in protocols
+            if name not in unshared
+        ]
+        if not comparisons:
             raise DataError(
-                "the two predictions can be scored under no common protocol. They share"
-                " too few pairs."
+                "the two predictions can be scored under no common protocol."
             )
-        compared = pd.concat(
-            [compare(matched.table, other.table, name, **draws) for name in common],
-            ignore_index=True,
-        )
-    about = {
-        "benchmark": opened.name,
-        "version": opened.version,
-        "pairs": len(opened.pairs),
-        "note": opened.note,
-        "benchmark_files": dict(opened.files),
-        "predictions": _digest(predictions),
-        "against": _digest(against),
-        "missing": missing,
-        "intervals": {
-            "level": 0.95,
-            "resamples": resamples,
-            "resampled": "groups",
-            "seed": seed,
+    return Scores(
+        table=pd.concat(figures, ignore_index=True),
+        unscored=unscored,
+        consistency=pd.concat(units, ignore_index=True),
+        comparison=pd.concat(comparisons, ignore_index=True),
+        benchmark=opened,
+        matched=matched,
+        other=other,
+        about={
+            "benchmark": opened.name,
+            "version": opened.version,
+            "pairs": len(opened.pairs),
+            "note": opened.note,
+            "benchmark_files": dict(opened.files),
+            "predictions": _digest(predictions),
+            "against": _digest(against),
+            "missing": missing,
+            "intervals": {
+                "level": 0.95,
+                "resamples": resamples,
+                "resampled": "groups",
+                "seed": seed,
+            },
         },
-    }
-    why = {name: reason for name, reason in unscored.items() if reason}
-    return Scores(table, why, consistent, compared, opened, matched, other, about)
-
-
-def _second(
-    against: Source,
-    how: Mapping[str, Any],
-    benchmark: str | Path | pd.DataFrame,
-    options: Mapping[str, Any] | None,
-    opened: Benchmark,
-    missing: str,
-) -> tuple[Matched, dict[str, str]]:
-    try:
-        answers = read_predictions(against, **how)
-        theirs = open_benchmark(benchmark, answers, options)
-        if theirs.version != opened.version:
-            raise DataError(
-                f"they are of version {theirs.version}, the first of version"
-                f" {opened.version}. Compare on one version."
-            )
-        matched = match(answers, theirs, missing)
-    except DataError as error:
-        raise DataError(f"--against: {error}") from error
-    return matched, scorable(matched.table)
+    )
 
 
 def _digest(source: Source | None) -> dict[str, str]:

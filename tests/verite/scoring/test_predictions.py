@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from verite.errors import DataError, MissingDataError, ParameterError
-from verite.scoring import SPELLINGS, read_predictions
+from verite.scoring.predictions import SPELLINGS, read_predictions
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -73,7 +73,7 @@ def test_row_numbers_that_pandas_wrote_twice_are_one_column_of_ids() -> None:
         {"": [0, 1], "Unnamed: 0": [0, 1], "prediction": ["true", "mc"]}
     )
     assert read_predictions(table)["id"].tolist() == ["0", "1"]
-    with pytest.raises(DataError, match="'Unnamed: 0', '' may all be it"):
+    with pytest.raises(DataError, match="'Unnamed: 0', '' are all possible"):
         read_predictions(table.assign(**{"": [1, 0]}))
 
 
@@ -95,15 +95,15 @@ def test_row_numbers_that_pandas_wrote_twice_are_one_column_of_ids() -> None:
         ),
         (
             "name,prediction\n1,true\n",
-            "column of ids: expected one of 'pair_id', .*Found: 'name', 'prediction'",
+            "column of ids: expected one of 'pair_id', .*Columns: 'name', 'prediction'",
         ),
         (
             "row,id,prediction\n1,2,true\n",
-            "'id', 'row' may all be it. Say which with --id-column",
+            "'id', 'row' are all possible. Choose one with --id-column",
         ),
         (
             "pair_id,pred,prediction\n1,true,mc\n",
-            "'prediction', 'pred' may all be it. Say which with --prediction-column",
+            "'prediction', 'pred' are all possible. Choose one with --prediction-column",
         ),
         (
             "pair_id,prediction,prediction\n1,true,mc\n",
@@ -115,7 +115,7 @@ def test_row_numbers_that_pandas_wrote_twice_are_one_column_of_ids() -> None:
         ),
         (
             "pair_id,prediction\n,true\n2,mc\n",
-            "expected an id in each row, found none in 1 row",
+            "1 row.s. without an id .row 1",
         ),
         (
             "pair_id,prediction\n1,\n2,nan\n3,true\n",
@@ -123,19 +123,16 @@ def test_row_numbers_that_pandas_wrote_twice_are_one_column_of_ids() -> None:
         ),
         (
             "pair_id,prediction\n1,0\n2,1\n",
-            (
-                "'0', '1' may mean either class, so it is not guessed .2 row.*Say what"
-                " each means: --label 0=LABEL"
-            ),
+            ("'0', '1' is ambiguous .2 row.*meaning: --label 0=LABEL"),
         ),
         (
             "pair_id,prediction\n1,True\n2,False\n",
-            "'True', 'False' may mean either class",
+            "'True', 'False' is ambiguous",
         ),
         (
             "pair_id,prediction\n1,cheapfake\n",
             (
-                "'cheapfake' is no label known here .1 row.s., id '1'.. Known: true,"
+                "'cheapfake' is no known label .1 row.s., id '1'.. Known: true,"
                 " real, out-of-context"
             ),
         ),
@@ -164,7 +161,7 @@ def test_a_file_that_is_empty_or_not_there_or_not_text_is_refused(
 
 def test_true_is_not_taken_for_a_label_once_false_stands_beside_it() -> None:
     table = pd.DataFrame({"id": ["a", "b"], "prediction": [True, False]})
-    with pytest.raises(DataError, match="'True' may mean either class"):
+    with pytest.raises(DataError, match="'True' is ambiguous"):
         read_predictions(table, labels={"False": "true"})
     both = read_predictions(table, labels={"False": "true", "True": "misinformation"})
     assert both["prediction"].tolist() == ["misinformation", "true"]
@@ -178,7 +175,7 @@ def test_missing_values_of_a_data_frame_are_no_predictions() -> None:
 
 def test_a_column_that_was_asked_for_and_is_not_there_is_named() -> None:
     with pytest.raises(
-        ParameterError, match="there is no 'key'. Found: 'id', 'prediction'"
+        ParameterError, match="there is no 'key'. Columns: 'id', 'prediction'"
     ):
         read_predictions(
             pd.DataFrame({"id": [1], "prediction": ["true"]}), id_column="key"
