@@ -127,10 +127,13 @@ def _look_alikes() -> dict[int, str]:
         latin = [
             item["c"] for item in homoglyphs if re.fullmatch("[A-Za-z]", item["c"])
         ]
-        if letter.isalpha() and script in ("GREEK", "CYRIL") and latin:
+        if not letter.isalpha() or script not in ("GREEK", "CYRIL") or not latin:
+            continue
+        if latin[0] == "l" and letter.isupper():
             # Unicode lists a capital iota under l, as all vertical strokes.
-            iota = letter.isupper() and latin[0] == "l"
-            table[ord(letter)] = "I" if iota else str(latin[0])
+            table[ord(letter)] = "I"
+        elif script == "CYRIL" or latin[0] != "i":  # a Greek small iota has no dot
+            table[ord(letter)] = str(latin[0])
     return table
 
 

@@ -45,7 +45,7 @@ def ceiling(found: Audit, modality: str, labels: str = "all") -> float:
     return round(100 * float(table.loc[(modality, labels), "ceiling"]), 1)
 
 
-def test_verite_one_caption_serves_two_articles(verite: Audit):
+def test_verite_repeated_caption(verite: Audit):
     rows = verite.suspects[
         verite.suspects["problem"] == "caption repeated under one label"
     ]
@@ -59,7 +59,7 @@ def test_verite_one_caption_serves_two_articles(verite: Audit):
     assert sorted(pairs.loc[named, "image_id"]) == ["true_328", "true_329"]
 
 
-def test_verite_seven_rows_begin_with_a_greek_alpha_and_two_with_an_iota(verite: Audit):
+def test_verite_look_alikes(verite: Audit):
     rows = verite.suspects[verite.suspects["problem"] == "look-alike letter"]
     captions = (
         load("verite", embeddings=False)
@@ -70,7 +70,7 @@ def test_verite_seven_rows_begin_with_a_greek_alpha_and_two_with_an_iota(verite:
     assert captions.nunique() == 6
 
 
-def test_verite_two_images_are_nearly_one(verite: Audit):
+def test_verite_near_images(verite: Audit):
     [found] = verite.near["image"].to_dict("records")
     assert (found["first"], found["second"]) == ("false_37", "false_63")
     assert found["similarity"] == pytest.approx(0.974, abs=5e-4)
@@ -94,14 +94,14 @@ def test_verite_ceilings(verite: Audit):
     }
 
 
-def test_verite_thresholds_of_length_and_similarity(verite: Audit):
+def test_verite_thresholds(verite: Audit):
     best = verite.thresholds.set_index(["number", "labels"])["accuracy"]
     assert round(100 * best["words", "miscaptioned / true"], 1) == 62.0
     assert round(100 * best["cosine", "out-of-context / true"], 1) == 78.3
     assert round(100 * best["cosine", "miscaptioned / true"], 1) == 58.1
 
 
-def test_verite_probes_of_text_fire(verite: Audit):
+def test_verite_probes(verite: Audit):
     assert {"length", "TF-IDF", "text embedding", "image embedding", "ids"} <= set(
         verite.firing
     )
@@ -113,7 +113,7 @@ def test_verite_probes_of_text_fire(verite: Audit):
     assert "nothing that sees it alone can pass 67.5%" in verite.verdicts["text"]
 
 
-def test_verite_file_names_spell_out_of_context(verite: Audit):
+def test_verite_file_names(verite: Audit):
     rows = verite.suspects[verite.suspects["problem"] == "label in an id"]
     assert len(rows) == 325
     assert (
@@ -125,7 +125,7 @@ def test_verite_file_names_spell_out_of_context(verite: Audit):
     )
 
 
-def test_vmu_images_give_the_label_away_and_their_names_spell_it(vmu: Audit):
+def test_vmu_images(vmu: Audit):
     assert ceiling(vmu, "image") == 100.0
     assert (
         vmu.multiplicity.loc[vmu.multiplicity["modality"] == "image", "labels"] == 1
@@ -143,12 +143,12 @@ def test_vmu_images_give_the_label_away_and_their_names_spell_it(vmu: Audit):
     assert rows["evidence"].str.contains("'fake'").any()
 
 
-def test_vmu_words_tell_the_label(vmu: Audit):
+def test_vmu_words(vmu: Audit):
     assert "TF-IDF" in vmu.firing
     assert probe(vmu, "TF-IDF")["low"] > 0.6  # type: ignore[operator]
 
 
-def test_cosmos_source_gives_the_label_away(cosmos: Audit):
+def test_cosmos_source(cosmos: Audit):
     source = probe(cosmos, "column article_url")
     assert source["fires"]
     assert source["low"] < 0.979 < source["high"]  # type: ignore[operator]
@@ -156,13 +156,13 @@ def test_cosmos_source_gives_the_label_away(cosmos: Audit):
     assert "snopes.com" in cosmos.verdicts["source"]
 
 
-def test_cosmos_captions_repeat(cosmos: Audit):
+def test_cosmos_captions(cosmos: Audit):
     text = cosmos.multiplicity[cosmos.multiplicity["modality"] == "text"]
     assert int(((text["rows"] - 1) * text["count"]).sum()) == 146
     assert (ceiling(cosmos, "text"), ceiling(cosmos, "image")) == (99.8, 100.0)
 
 
-def test_cosmos_words_tell_the_label(cosmos: Audit):
+def test_cosmos_words(cosmos: Audit):
     assert "TF-IDF" in cosmos.firing
     # Without groups, so that repeated captions stand on both sides, a logistic
     # regression reaches 89.4.

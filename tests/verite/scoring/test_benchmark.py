@@ -24,9 +24,7 @@ def bare(table: pd.DataFrame) -> pd.DataFrame:
     return table[["row", "prediction"]]
 
 
-def test_the_publishers_table_with_a_column_more_is_scored_in_its_own_version(
-    release: pd.DataFrame, paper: pd.DataFrame
-) -> None:
+def test_publishers_table(release: pd.DataFrame, paper: pd.DataFrame) -> None:
     for table, version, pairs in ((release, "release", 18), (paper, "paper", 17)):
         predictions, benchmark = opened(table)
         assert (benchmark.version, len(benchmark.pairs)) == (version, pairs)
@@ -34,15 +32,13 @@ def test_the_publishers_table_with_a_column_more_is_scored_in_its_own_version(
         assert (matched.table["label"] == matched.table["prediction"]).all()
 
 
-def test_row_numbers_alone_are_taken_where_only_one_version_has_them(
+def test_row_numbers(
     release: pd.DataFrame,
 ) -> None:
     assert opened(bare(release))[1].version == "release"
 
 
-def test_row_numbers_that_both_versions_have_are_refused(
-    release: pd.DataFrame, paper: pd.DataFrame
-) -> None:
+def test_ambiguous_row_numbers(release: pd.DataFrame, paper: pd.DataFrame) -> None:
     for table in (bare(paper), bare(release)[:-1], bare(release)[:3]):
         with pytest.raises(
             ParameterError,
@@ -51,7 +47,7 @@ def test_row_numbers_that_both_versions_have_are_refused(
             opened(table)
 
 
-def test_a_version_that_is_said_settles_it(paper: pd.DataFrame) -> None:
+def test_named_version(paper: pd.DataFrame) -> None:
     predictions, benchmark = opened(bare(paper), version="paper")
     assert match(predictions, benchmark).missing == ()
     predictions, benchmark = opened(bare(paper), version="release")
@@ -62,7 +58,7 @@ def test_a_version_that_is_said_settles_it(paper: pd.DataFrame) -> None:
         match(predictions, benchmark)
 
 
-def test_rows_up_to_the_difference_do_not_tell_the_version_even_with_their_images(
+def test_first_rows_are_ambiguous(
     paper: pd.DataFrame,
 ) -> None:
     with pytest.raises(ParameterError, match="both versions of VERITE have"):
@@ -73,23 +69,21 @@ def test_rows_up_to_the_difference_do_not_tell_the_version_even_with_their_image
 @pytest.mark.parametrize(
     ("prefix", "version"), [("verite_", "release"), ("figments_", "paper")]
 )
-def test_ids_of_our_tables_tell_the_version(
-    verite_home: Path, prefix: str, version: str
-) -> None:
+def test_ids(verite_home: Path, prefix: str, version: str) -> None:
     table = pd.DataFrame(
         {"pair_id": [f"{prefix}{row}" for row in range(17)], "prediction": "true"}
     )
     assert opened(table)[1].version == version
 
 
-def test_ids_of_both_versions_in_one_file_are_refused(verite_home: Path) -> None:
+def test_mixed_ids(verite_home: Path) -> None:
     with pytest.raises(DataError, match="mix ids of both versions"):
         opened(
             pd.DataFrame({"pair_id": ["verite_0", "figments_1"], "prediction": "true"})
         )
 
 
-def test_ids_of_the_other_version_than_said_are_refused(verite_home: Path) -> None:
+def test_ids_of_other_version(verite_home: Path) -> None:
     predictions, benchmark = opened(
         pd.DataFrame({"pair_id": ["verite_0"], "prediction": ["true"]}), version="paper"
     )
@@ -100,7 +94,7 @@ def test_ids_of_the_other_version_than_said_are_refused(verite_home: Path) -> No
         match(predictions, benchmark)
 
 
-def test_a_table_that_was_sorted_and_counted_anew_is_found(
+def test_sorted_table(
     release: pd.DataFrame,
 ) -> None:
     shuffled = release.sort_values("caption", ignore_index=True).assign(
@@ -117,9 +111,7 @@ def test_a_table_that_was_sorted_and_counted_anew_is_found(
 
 
 @pytest.mark.parametrize("column", ["caption", "image_path", "label"])
-def test_a_column_that_disagrees_with_the_benchmark_is_found(
-    release: pd.DataFrame, column: str
-) -> None:
+def test_columns_that_disagree(release: pd.DataFrame, column: str) -> None:
     table = release[["row", "prediction", column]].copy()
     table.loc[[4, 5], column] = ["true", "true"]
     predictions, benchmark = opened(table, version="release")
@@ -140,16 +132,14 @@ def test_a_column_that_disagrees_with_the_benchmark_is_found(
         dict.fromkeys("x", ""),
     ],
 )
-def test_labels_in_another_spelling_or_binary_do_no_harm(
-    release: pd.DataFrame, spelled: dict[str, str]
-) -> None:
+def test_other_labels(release: pd.DataFrame, spelled: dict[str, str]) -> None:
     predictions, benchmark = opened(
         release.assign(label=release["label"].map(spelled).fillna("?"))
     )
     assert match(predictions, benchmark).missing == ()
 
 
-def test_missing_and_surplus_rows_are_named(release: pd.DataFrame) -> None:
+def test_missing_and_surplus(release: pd.DataFrame) -> None:
     table = pd.concat(
         [bare(release)[2:], pd.DataFrame({"row": ["99", "x"], "prediction": "true"})]
     )
@@ -160,7 +150,7 @@ def test_missing_and_surplus_rows_are_named(release: pd.DataFrame) -> None:
     assert len(match(predictions, benchmark, "skip").table) == 16
 
 
-def test_two_predictions_for_a_pair_are_refused_though_spelled_differently(
+def test_duplicates(
     release: pd.DataFrame,
 ) -> None:
     table = pd.concat(
@@ -174,7 +164,7 @@ def test_two_predictions_for_a_pair_are_refused_though_spelled_differently(
         match(predictions, benchmark)
 
 
-def test_each_seed_needs_every_pair(release: pd.DataFrame) -> None:
+def test_seeds(release: pd.DataFrame) -> None:
     table = pd.concat([bare(release).assign(seed=seed) for seed in ("1", "2")])[:-1]
     predictions, benchmark = opened(table)
     with pytest.raises(
@@ -183,7 +173,7 @@ def test_each_seed_needs_every_pair(release: pd.DataFrame) -> None:
         match(predictions, benchmark)
 
 
-def test_ids_of_nothing_are_refused_with_an_example(verite_home: Path) -> None:
+def test_unknown_ids(verite_home: Path) -> None:
     predictions, benchmark = opened(
         pd.DataFrame({"id": ["a.jpg"], "prediction": ["true"]}), version="release"
     )
@@ -197,7 +187,7 @@ def test_ids_of_nothing_are_refused_with_an_example(verite_home: Path) -> None:
         match(predictions, benchmark)
 
 
-def test_row_numbers_need_both_versions_at_hand_to_be_told_apart(
+def test_row_numbers_need_both_versions(
     release: pd.DataFrame, verite_home: Path
 ) -> None:
     (verite_home / "figments" / "FIGMENTS.csv").unlink()
@@ -206,9 +196,7 @@ def test_row_numbers_need_both_versions_at_hand_to_be_told_apart(
     assert opened(release, version="release")[1].version == "release"
 
 
-def test_a_table_of_pairs_is_scored_on_its_test_rows(
-    tmp_path: Path, verite_home: Path
-) -> None:
+def test_table_with_splits(tmp_path: Path, verite_home: Path) -> None:
     pairs = load("verite", embeddings=False).pairs
     pairs["split"] = [
         "test" if group == "article_0" else "train" for group in pairs["group"]
@@ -228,16 +216,14 @@ def test_a_table_of_pairs_is_scored_on_its_test_rows(
         open_benchmark(pairs, options={"version": "paper"})
 
 
-def test_a_table_that_is_none_of_pairs_is_refused(tmp_path: Path) -> None:
+def test_table_without_pairs(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="mine.csv: missing column pair_id"):
         open_benchmark(tmp_path / "mine.csv")
 
 
 @pytest.mark.parametrize(("version", "pairs"), [("release", 1001), ("paper", 1000)])
-def test_both_real_versions_are_told_by_the_publishers_columns(
-    real_data: Path, version: str, pairs: int
-) -> None:
+def test_real_versions(real_data: Path, version: str, pairs: int) -> None:
     file = {"release": "verite/VERITE.csv", "paper": "figments/FIGMENTS.csv"}[version]
     table = pd.read_csv(real_data / file, dtype=str, keep_default_na=False).rename(
         columns={"Unnamed: 0": ""}
@@ -250,7 +236,7 @@ def test_both_real_versions_are_told_by_the_publishers_columns(
     assert (matched.table["label"] == matched.table["prediction"]).all()
 
 
-def test_vmu_twitter_is_scored_on_the_posts_of_its_test_set(real_data: Path) -> None:
+def test_real_vmu_twitter(real_data: Path) -> None:
     posts = load("vmu-twitter").part("test")["post_id"]
     predictions, benchmark = opened(
         pd.DataFrame({"post_id": posts, "prediction": "fake"})[:-3], "vmu-twitter"

@@ -45,7 +45,7 @@ def files(tmp_path: Path, release: pd.DataFrame) -> tuple[str, str]:
     return paths
 
 
-def test_one_file_is_scored_under_all_four_protocols(files: tuple[str, str]) -> None:
+def test_protocols(files: tuple[str, str]) -> None:
     found = score_predictions(files[0], "verite")
     accuracies = found.table[found.table["metric"] == "accuracy"].set_index("protocol")
     assert accuracies["n"].to_dict() == {
@@ -65,9 +65,7 @@ def test_one_file_is_scored_under_all_four_protocols(files: tuple[str, str]) -> 
     assert found.comparison.empty
 
 
-def test_the_version_is_said_everywhere(
-    files: tuple[str, str], paper: pd.DataFrame
-) -> None:
+def test_version(files: tuple[str, str], paper: pd.DataFrame) -> None:
     for source, version in ((files[0], "release"), (paper, "paper")):
         found = score_predictions(source, "verite")
         assert readable(found).startswith(f"verite, version {version}: ")
@@ -75,7 +73,7 @@ def test_the_version_is_said_everywhere(
         assert f"verite ({version})" in model_card(found, "mine")
 
 
-def test_binary_predictions_say_what_could_not_be_scored(release: pd.DataFrame) -> None:
+def test_binary_predictions(release: pd.DataFrame) -> None:
     binary = release.assign(
         prediction=release["label"].map(
             lambda label: "real" if label == "true" else "fake"
@@ -92,34 +90,7 @@ def test_binary_predictions_say_what_could_not_be_scored(release: pd.DataFrame) 
     assert set(to_json(found)["not_scored"]) == {"three-class"}
 
 
-def test_a_second_system_is_compared_on_common_protocols(
-    files: tuple[str, str], release: pd.DataFrame
-) -> None:
-    binary = release.assign(
-        prediction=release["label"].map(
-            lambda label: "real" if label == "true" else "fake"
-        )
-    )
-    found = score_predictions(files[0], "verite", against=binary)
-    assert found.comparison["protocol"].tolist() == [
-        "true-vs-ooc",
-        "true-vs-mc",
-        "all-false",
-    ]
-    assert found.comparison["difference"].round(4).tolist() == [
-        -0.0833,
-        -0.0833,
-        -0.0556,
-    ]
-    better = score_predictions(files[0], "verite", against=files[1])
-    assert better.comparison.set_index("protocol").loc[
-        "three-class", "difference"
-    ] == pytest.approx(11 / 18)
-
-
-def test_two_systems_of_two_versions_are_not_compared(
-    files: tuple[str, str], paper: pd.DataFrame
-) -> None:
+def test_two_versions(files: tuple[str, str], paper: pd.DataFrame) -> None:
     with pytest.raises(
         DataError,
         match="--against: they are of verite .version paper., the first of",
@@ -127,7 +98,7 @@ def test_two_systems_of_two_versions_are_not_compared(
         score_predictions(files[0], "verite", against=paper)
 
 
-def test_an_error_of_the_second_file_says_so(files: tuple[str, str]) -> None:
+def test_error_in_second_file(files: tuple[str, str]) -> None:
     with pytest.raises(
         DataError,
         match="--against: predictions: column of predictions: expected one of",
@@ -137,7 +108,7 @@ def test_an_error_of_the_second_file_says_so(files: tuple[str, str]) -> None:
         )
 
 
-def test_missing_rows_are_wrong_or_left_out_as_chosen_and_the_choice_is_told(
+def test_missing_rows(
     release: pd.DataFrame,
 ) -> None:
     part = release[["row", "prediction"]][:-3]
@@ -164,7 +135,7 @@ def test_missing_rows_are_wrong_or_left_out_as_chosen_and_the_choice_is_told(
         score_predictions(part, "verite", missing="drop")
 
 
-def test_surplus_rows_are_named_and_not_scored(release: pd.DataFrame) -> None:
+def test_surplus_rows(release: pd.DataFrame) -> None:
     more = pd.concat(
         [
             release[["row", "prediction"]],
@@ -180,7 +151,7 @@ def test_surplus_rows_are_named_and_not_scored(release: pd.DataFrame) -> None:
     assert found.table.loc[0, "n"] == 18
 
 
-def test_runs_under_several_seeds_are_averaged_and_their_spread_shown(
+def test_several_seeds(
     release: pd.DataFrame,
 ) -> None:
     runs = pd.concat(
@@ -192,16 +163,7 @@ def test_runs_under_several_seeds_are_averaged_and_their_spread_shown(
     assert "\n2 seeds together" in readable(score_predictions(runs, "verite"))
 
 
-def test_the_same_seed_gives_the_same_scores(files: tuple[str, str]) -> None:
-    one, two, *others = (
-        to_json(score_predictions(files[0], "verite", seed=seed, resamples=7))
-        for seed in (1, 1, 2, 3, 4)
-    )
-    assert one == two
-    assert any(one["scores"] != other["scores"] for other in others)
-
-
-def test_a_table_where_nothing_is_balanced_says_so(release: pd.DataFrame) -> None:
+def test_nothing_balanced(release: pd.DataFrame) -> None:
     pairs = load("verite", embeddings=False).pairs
     pairs = pairs.assign(image_id=pairs["pair_id"], text_id=pairs["pair_id"])
     found = score_predictions(pairs.assign(prediction="true"), pairs)
@@ -209,7 +171,7 @@ def test_a_table_where_nothing_is_balanced_says_so(release: pd.DataFrame) -> Non
     assert to_json(found)["consistency"] == []
 
 
-def test_a_table_of_one_class_cannot_be_scored(verite_home: Path) -> None:
+def test_one_class(verite_home: Path) -> None:
     pairs = load("verite", embeddings=False).pairs.query("label == 'true'")
     with pytest.raises(
         DataError, match="no protocol can be scored .*one class or none in its 6 rows"
@@ -217,15 +179,13 @@ def test_a_table_of_one_class_cannot_be_scored(verite_home: Path) -> None:
         score_predictions(pairs.assign(prediction="true"), pairs)
 
 
-def test_lines_fit_a_terminal(files: tuple[str, str]) -> None:
+def test_line_length(files: tuple[str, str]) -> None:
     text = readable(score_predictions(files[0], "verite", against=files[1]))
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
 
 
-def test_the_files_are_written_together_and_not_over_others(
-    files: tuple[str, str], tmp_path: Path
-) -> None:
+def test_write_scores(files: tuple[str, str], tmp_path: Path) -> None:
     found, out = (
         score_predictions(files[0], "verite", against=files[1]),
         tmp_path / "out",
@@ -252,9 +212,7 @@ def test_the_files_are_written_together_and_not_over_others(
     assert '- name: "other"' in (out / "model-card.md").read_text()
 
 
-def test_nothing_is_written_if_one_file_cannot_be(
-    files: tuple[str, str], tmp_path: Path
-) -> None:
+def test_both_files_or_none(files: tuple[str, str], tmp_path: Path) -> None:
     found, out = score_predictions(files[0], "verite"), tmp_path / "out"
     (out / "model-card.md").mkdir(parents=True)
     with pytest.raises(Exception, match="is a folder"):
@@ -266,9 +224,7 @@ def test_nothing_is_written_if_one_file_cannot_be(
     "name",
     ["plain", 'a "quoted": name', "# - [x]: {y}", "Ελληνικά \N{ROCKET}", "two\nlines"],
 )
-def test_the_block_of_the_model_card_is_yaml_whatever_the_name(
-    files: tuple[str, str], name: str
-) -> None:
+def test_model_card(files: tuple[str, str], name: str) -> None:
     card = model_card(score_predictions(files[0], "verite"), name)
     _, block, body = card.split("---\n", 2)
     [model] = yaml.safe_load(block)["model-index"]
@@ -294,7 +250,7 @@ def test_the_block_of_the_model_card_is_yaml_whatever_the_name(
     assert "| Three classes | 94.4 [" in body
 
 
-def test_the_command_prints_and_writes(files: tuple[str, str], tmp_path: Path) -> None:
+def test_command(files: tuple[str, str], tmp_path: Path) -> None:
     words = [
         "score",
         files[0],
@@ -378,7 +334,7 @@ def test_the_command_prints_and_writes(files: tuple[str, str], tmp_path: Path) -
         (("GOOD", "--benchmark", "cosmos"), "no such file"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_one_message(
+def test_command_errors(
     files: tuple[str, str],
     words: tuple[str, ...],
     message: str,
@@ -397,7 +353,7 @@ def test_a_mistake_on_the_command_line_is_one_message(
     assert complaint.count("\n") == 1
 
 
-def test_results_that_are_there_are_kept_before_anything_is_computed(
+def test_force(
     files: tuple[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -412,7 +368,7 @@ def test_results_that_are_there_are_kept_before_anything_is_computed(
     assert verite(monkeypatch, capsys, *words, "--force")[0] == 0
 
 
-def test_on_the_real_benchmark_words_alone_are_never_consistent_over_captions(
+def test_real_words_are_never_consistent(
     real_data: Path,
 ) -> None:
     found = tfidf_probe(load("verite", embeddings=False).pairs)

@@ -18,7 +18,7 @@ def quick(benchmark: object) -> Audit:
     return audit(benchmark, permutations=200, resamples=100)  # type: ignore[arg-type]
 
 
-def test_a_pair_under_two_labels_is_a_contradiction_and_an_image_under_two_is_not():
+def test_contradictions():
     found = quick(
         toy(
             image_id=["a", "a", "b", "b"],
@@ -33,7 +33,7 @@ def test_a_pair_under_two_labels_is_a_contradiction_and_an_image_under_two_is_no
     ]
 
 
-def test_ceilings_count_near_duplicates_as_one():
+def test_ceilings():
     words = (
         "a red boat near an old bridge in the rain at night with many people watching"
         " it from the bank"
@@ -50,7 +50,7 @@ def test_ceilings_count_near_duplicates_as_one():
     assert found.suspects["problem"].tolist() == ["caption nearly the same"]
 
 
-def test_multiplicity_tells_how_often_and_under_how_many_labels():
+def test_multiplicity():
     found = quick(
         toy(image_id=["a", "a", "a", "b"], label=["true", "false", "true", "true"])
     ).multiplicity
@@ -62,23 +62,12 @@ def test_multiplicity_tells_how_often_and_under_how_many_labels():
     ]
 
 
-def test_three_labels_have_ceilings_for_each_two():
+def test_ceilings_of_two_labels():
     found = quick(toy(caption=list("abcdef"), label=["x", "y", "z"] * 2)).ceilings
     assert set(found["labels"]) == {"all", "x / y", "x / z", "y / z"}
 
 
-def test_ten_labels_have_ceilings_for_all_together():
-    found = quick(
-        toy(
-            caption=[f"boat {at % 7} of {at % 9}" for at in range(60)],
-            label=[f"label {at % 10}" for at in range(60)],
-        )
-    )
-    assert set(found.ceilings["labels"]) == {"all"}
-    assert found.probes["balanced_chance"].unique().tolist() == [0.1]
-
-
-def test_what_splits_share_is_counted_in_the_later_one():
+def test_leaks():
     found = quick(
         toy(
             image_id=["a", "b", "a", "c", "d"],
@@ -109,9 +98,7 @@ def test_what_splits_share_is_counted_in_the_later_one():
     ],
     ids=["one row", "one label", "one group", "one caption"],
 )
-def test_where_a_probe_has_nothing_to_learn_from_it_says_why(
-    columns: dict[str, list[str]], why: str
-):
+def test_skipped_probes(columns: dict[str, list[str]], why: str):
     found = quick(toy(**columns))
     assert found.probes.empty
     assert set(found.skipped.values()) == {why}
@@ -123,7 +110,7 @@ def test_where_a_probe_has_nothing_to_learn_from_it_says_why(
 @pytest.mark.parametrize(
     "words", ["猫 犬 鳥 船", "лодка мост река дом", "قارب جسر نهر بيت"]
 )
-def test_a_word_of_one_label_is_found_in_any_script(words: str):
+def test_scripts(words: str):
     import random
 
     chance = random.Random(0)  # noqa: S311
@@ -135,14 +122,7 @@ def test_a_word_of_one_label_is_found_in_any_script(words: str):
     assert "TF-IDF" in quick(toy(caption=captions)).firing
 
 
-def test_words_without_spaces_are_looked_at_sign_by_sign():
-    captions = [
-        f"今日は川の{'船' if at % 2 else '橋'}を見た第{at}回" for at in range(120)
-    ]
-    assert "TF-IDF" in quick(toy(caption=captions)).firing
-
-
-def test_a_rare_label_is_found_by_balanced_accuracy_though_the_largest_is_always_the_best_answer():
+def test_balanced_accuracy():
     import random
 
     chance = random.Random(0)  # noqa: S311
@@ -157,7 +137,7 @@ def test_a_rare_label_is_found_by_balanced_accuracy_though_the_largest_is_always
     assert "first words" in found.firing
 
 
-def test_the_same_seed_gives_the_same_audit_and_another_seed_other_folds():
+def test_seeds():
     world = toy(
         caption=[f"{'a' if at % 3 else 'b'} boat {at * 7 % 11}" for at in range(90)]
     )
@@ -167,7 +147,7 @@ def test_the_same_seed_gives_the_same_audit_and_another_seed_other_folds():
     assert not one.probes["accuracy"].equals(other.probes["accuracy"])
 
 
-def test_a_column_that_tells_the_label_is_a_source_probe():
+def test_columns():
     world = toy(caption=[f"caption {at}" for at in range(60)])
     source = pd.DataFrame(
         {
@@ -183,7 +163,7 @@ def test_a_column_that_tells_the_label_is_a_source_probe():
     assert "b.org" in found.verdicts["source"] or "a.org" in found.verdicts["source"]
 
 
-def test_image_files_of_another_format_and_size_are_a_source_probe(tmp_path: Path):
+def test_image_files(tmp_path: Path):
     rng = np.random.default_rng(0)
     for at in range(60):
         picture = Image.fromarray(
@@ -205,7 +185,7 @@ def test_image_files_of_another_format_and_size_are_a_source_probe(tmp_path: Pat
     ]
 
 
-def test_a_row_without_an_image_is_left_out_where_images_are_looked_at():
+def test_rows_without_image():
     vectors = Embeddings(
         [f"i{at}" for at in range(59)],
         np.random.default_rng(0).standard_normal((59, 8)).astype(np.float32),
@@ -222,7 +202,7 @@ def test_a_row_without_an_image_is_left_out_where_images_are_looked_at():
     assert set(found.ceilings["modality"]) == {"text"}
 
 
-def test_vectors_of_two_spaces_are_probed_but_not_compared():
+def test_two_vector_spaces():
     rng = np.random.default_rng(0)
     world = toy(caption=[f"caption {at}" for at in range(40)])
     images = Embeddings(
@@ -253,6 +233,6 @@ def test_vectors_of_two_spaces_are_probed_but_not_compared():
         ({"probes": ["lenght"]}, "no probe is called 'lenght'. Known: length,"),
     ],
 )
-def test_a_wrong_parameter_is_named(option: dict[str, object], message: str):
+def test_parameters(option: dict[str, object], message: str):
     with pytest.raises(ParameterError, match=message):
         audit(toy(caption=["a", "b"]), **option)  # type: ignore[arg-type]
