@@ -27,47 +27,48 @@ averimatec = typer.Typer(
     no_args_is_help=True,
 )
 
+ClaimsFile = Annotated[Path, typer.Option(help="JSON of annotated claims.")]
+Clip = Annotated[str, typer.Option(help="Compare images by this CLIP, not by hash.")]
+Evidence = Annotated[str, typer.Option(metavar="search|gold|none")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-JudgeKind = Annotated[
-    str, typer.Option("--judge", metavar="deterministic|endpoint|cached")
-]
-JudgeModel = Annotated[str, typer.Option(help="Model of the endpoint.")]
-JudgeUrl = Annotated[
-    str, typer.Option(help="OpenAI-compatible, such as http://localhost:8000/v1.")
-]
-KeyVariable = Annotated[
-    str, typer.Option(help="Environment variable that holds the endpoint's key.")
-]
-Replies = Annotated[
-    Path | None, typer.Option(help="Folder of cached replies; default: OUT/replies.")
-]
 Images = Annotated[Path | None, typer.Option(help="Folder of the claims' images.")]
-Clip = Annotated[
-    str,
-    typer.Option(
-        help="Compare images by this open_clip architecture, or newsroom, not by hash."
-    ),
-]
-Pretrained = Annotated[str | None, typer.Option(help="Weights of --clip.")]
-Seconds = Annotated[float, typer.Option(min=0.1, help="Time for one answer.")]
-Tries = Annotated[int, typer.Option(min=1, help="Requests per answer.")]
+JudgeKind = Annotated[str, typer.Option(metavar="deterministic|endpoint|cached")]
+KeyVariable = Annotated[str, typer.Option(help="Environment variable of the key.")]
+Limit = Annotated[int, typer.Option(min=0, help="Only the first claims; 0 for all.")]
+Missing = Annotated[str, typer.Option(metavar="error|wrong", help="If not predicted.")]
 Modes = Annotated[
     list[str],
-    typer.Option(
-        "--mode",
-        help="text-only, interleaved, separated (all by default). The last one decides"
-        " which verdicts count.",
-    ),
+    typer.Option("--mode", help="text-only, interleaved, separated; the last counts."),
 ]
+ModelKind = Annotated[str, typer.Option(metavar="rules|endpoint|cached")]
+ModelName = Annotated[str, typer.Option(help="Model of the endpoint.")]
+ModelUrl = Annotated[str, typer.Option(help="OpenAI-compatible: http://.../v1.")]
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Pretrained = Annotated[str | None, typer.Option(help="Weights of --clip.")]
+Price = Annotated[float, typer.Option(min=0, help="Per million tokens.")]
+Questions = Annotated[int, typer.Option(min=1, help="Questions per claim.")]
+Replies = Annotated[Path | None, typer.Option(help="Default: OUT/replies.")]
+Rouge = Annotated[str, typer.Option(metavar="recall|f1", help="Of justifications.")]
+SearchUrl = Annotated[str, typer.Option(help="Search engine, instead of a store.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Time for one answer.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Seeing = Annotated[str, typer.Option(help="Another model, for prompts with images.")]
+Shots = Annotated[int, typer.Option(min=0, help="Demonstrations from --training.")]
+Some = Annotated[int, typer.Option(min=1, help="Number of claims, the first ones.")]
+Splits = Annotated[list[Path], typer.Argument(help="JSON of claims, oldest first.")]
+Statements = Annotated[Path | None, typer.Option(help="A model's statements.")]
+StorePath = Annotated[Path | None, typer.Option(help="Knowledge store to search.")]
+Strategy = Annotated[str, typer.Option(metavar="parallel|dynamic|hybrid")]
+Submission = Annotated[Path, typer.Option(help="Predictions in the official format.")]
+Training = Annotated[Path | None, typer.Option(help="JSON of claims with questions.")]
+Tries = Annotated[int, typer.Option(min=1, help="Requests per answer.")]
+Undated = Annotated[bool, typer.Option("--undated", help="Use pages without a date.")]
 Workers = Annotated[int, typer.Option(min=1, help="Claims at a time.")]
 
 
 @averimatec.command("make")
 def make_command(
-    out: Annotated[
-        Path, typer.Argument(help="Folder for the splits, images/ and store/.")
-    ],
+    out: Annotated[Path, typer.Argument(help="Folder for splits, images and store.")],
     claims: Annotated[int, typer.Option(min=12, help="Number of claims.")] = 48,
     seed: Seed = 0,
     force: Force = False,
@@ -82,22 +83,14 @@ def make_command(
     for split, members in made.splits.items():
         print(f"{split + ':':7}{len(members):>5} claims: {out / f'{split}.json'}")
     print(f"store: {len(made.store.pages):>5} pages:  {out / 'store'}")
-    print(f"images: {made.images}")
 
 
 @averimatec.command("stats")
 def stats_command(
-    splits: Annotated[
-        list[Path],
-        typer.Argument(
-            help="JSON of claims, in the order of time: train.json val.json test.json."
-        ),
-    ],
-    out: Annotated[Path | None, typer.Option(help="Folder for tables as CSV.")] = None,
+    splits: Splits,
+    out: Annotated[Path | None, typer.Option(help="Folder for tables.")] = None,
     images: Images = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Knowledge store, for the dates of evidence.")
-    ] = None,
+    store: StorePath = None,
     force: Force = False,
 ) -> None:
     """Describe claims by Tables 2 and 5 to 9, check dates, duplicates and images."""
@@ -117,63 +110,36 @@ def stats_command(
     dates = read_store(store).dates() if store else None
     late, judged = _by_split(claims, lambda part: late_evidence(part, dates))
     duplicates, _ = _by_split(claims, duplicate_claims)
-    tables = {
-        "statistics": statistics(claims),
-        "order": split_order(claims),
-        "late": late,
-        "duplicates": duplicates,
-    }
-    print(*table_lines(tables["statistics"]), sep="\n")
-    print("order in time", tables["order"].to_string(index=False), "", sep="\n")
+    table, order = statistics(claims), split_order(claims)
+    print(*table_lines(table), "order in time", order.to_string(index=False), sep="\n")
     print(
-        f"evidence dated after its claim: {len(late):,} of {judged:,} answers with a"
-        " known date"
+        f"\nevidence dated after its claim: {len(late):,} of {judged:,} dated answers"
     )
-    print(
-        "pairs of claims that may be duplicates (cosine or Jaccard index > .3):"
-        f" {len(duplicates):,}"
-    )
+    print(f"pairs of claims that may be duplicates: {len(duplicates):,}")
     if images:
         print(*missing_lines(claims, images), sep="\n")
     if out:
-        _write(out, tables, force=force)
+        tables = {"statistics": table, "order": order, "late": late}
+        _write(out, tables | {"duplicates": duplicates}, force=force)
 
 
 @averimatec.command("score")
 def score_command(
-    gold: Annotated[
-        Path, typer.Option(help="JSON of claims with questions, answers and labels.")
-    ],
-    submission: Annotated[
-        Path, typer.Option(help="Output of a system, in the official format.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="Folder for scores.csv, claims.csv, problems.csv and score.json."
-        ),
-    ],
+    gold: ClaimsFile,
+    submission: Submission,
+    out: Out,
     judge: JudgeKind = "deterministic",
-    judge_model: JudgeModel = "",
-    judge_url: JudgeUrl = "",
+    judge_model: ModelName = "",
+    judge_url: ModelUrl = "",
     key_variable: KeyVariable = "",
     replies: Replies = None,
-    images: Annotated[
-        list[Path],
-        typer.Option(help="Folder of images; repeat it for those that a run found."),
-    ] = [],  # noqa: B006
+    images: Annotated[list[Path], typer.Option(help="Folders of images.")] = [],  # noqa: B006
     clip: Clip = "",
     pretrained: Pretrained = None,
-    statements: Annotated[
-        Path | None, typer.Option(help="Reference evidence put into words by a model.")
-    ] = None,
+    statements: Statements = None,
     mode: Modes = [],  # noqa: B006
-    rouge: Annotated[
-        str, typer.Option(metavar="recall|f1", help="ROUGE-1 of justifications.")
-    ] = "recall",
-    missing: Annotated[
-        str, typer.Option(metavar="error|wrong", help="Claims without a prediction.")
-    ] = "error",
+    rouge: Rouge = "recall",
+    missing: Missing = "error",
     workers: Workers = 1,
     seconds: Seconds = 120,
     tries: Tries = 5,
@@ -189,7 +155,8 @@ def score_command(
 
     check_overwrite(out / "score.json", force)
     endpoint = _endpoint(judge_url, judge_model, key_variable, seconds, tries)
-    chosen = _judge(judge, endpoint, replies or out / "replies", clip, pretrained)
+    encoder = _encoder(clip, pretrained)
+    chosen = _judge(judge, endpoint, replies or out / "replies", encoder)
     claims = read_claims(gold)
     files = {name: p for folder in images for name, p in image_files(folder).items()}
     with _stoppable():
@@ -218,23 +185,17 @@ def score_command(
 
 @averimatec.command("check")
 def check_command(
-    gold: Annotated[
-        Path, typer.Argument(help="JSON of claims with questions and answers.")
-    ],
-    out: Annotated[
-        Path, typer.Option(help="Folder for checks.csv and changed images.")
-    ],
+    gold: Annotated[Path, typer.Argument(help="JSON of annotated claims.")],
+    out: Out,
     judge: JudgeKind = "deterministic",
-    judge_model: JudgeModel = "",
-    judge_url: JudgeUrl = "",
+    judge_model: ModelName = "",
+    judge_url: ModelUrl = "",
     key_variable: KeyVariable = "",
     replies: Replies = None,
     images: Images = None,
     clip: Clip = "",
     pretrained: Pretrained = None,
-    claims: Annotated[
-        int, typer.Option(min=1, help="Number of claims, the first ones.")
-    ] = 20,
+    claims: Some = 20,
     mode: Modes = [],  # noqa: B006
     seconds: Seconds = 120,
     tries: Tries = 5,
@@ -250,16 +211,14 @@ def check_command(
 
     check_overwrite(out / "checks.csv", force)
     endpoint = _endpoint(judge_url, judge_model, key_variable, seconds, tries)
-    chosen = _judge(judge, endpoint, replies or out / "replies", clip, pretrained)
+    encoder = _encoder(clip, pretrained)
+    chosen = _judge(judge, endpoint, replies or out / "replies", encoder)
     some = [claim for claim in read_claims(gold) if claim.questions][:claims]
+    files = image_files(images) if images else None
+    modes = tuple(mode) or MODES
     with _stoppable():
         checks = check_judge(
-            chosen,
-            some,
-            out / "changed",
-            files=image_files(images) if images else None,
-            modes=tuple(mode) or MODES,
-            seed=seed,
+            chosen, some, out / "changed", files=files, modes=modes, seed=seed
         )
     print(f"judge:  {chosen.name}\nclaims: {len(some):,}\n")
     print(*check_lines(checks), sep="\n")
@@ -268,70 +227,34 @@ def check_command(
 
 @averimatec.command("run")
 def run_command(
-    out: Annotated[
-        Path,
-        typer.Option(help="Folder for submission.json, run.json, claims/ and images/."),
-    ],
-    claims: Annotated[
-        Path | None, typer.Option(help="JSON of claims; default: synthetic ones.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Knowledge store: a folder or a file.")
-    ] = None,
+    out: Out,
+    claims: Annotated[Path | None, typer.Option(help="Default: synthetic.")] = None,
+    store: StorePath = None,
     images: Images = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="rules|endpoint|cached", help="rules are a stand-in, no model."
-        ),
-    ] = "rules",
-    model_name: JudgeModel = "",
-    model_url: JudgeUrl = "",
-    seeing_name: Annotated[
-        str, typer.Option(help="Another model of it, for prompts with images.")
-    ] = "",
+    model: ModelKind = "rules",
+    model_name: ModelName = "",
+    model_url: ModelUrl = "",
+    seeing_name: Seeing = "",
     key_variable: KeyVariable = "",
     replies: Replies = None,
-    strategy: Annotated[
-        str, typer.Option(metavar="parallel|dynamic|hybrid", help="Order of questions.")
-    ] = "hybrid",
-    evidence: Annotated[
-        str,
-        typer.Option(
-            metavar="search|gold|none", help="gold: annotated; none: no search."
-        ),
-    ] = "search",
-    questions: Annotated[int, typer.Option(min=1, help="Questions per claim.")] = 5,
-    shots: Annotated[
-        int,
-        typer.Option(min=0, help="Demonstrations from --training; the paper gives 3."),
-    ] = 0,
-    training: Annotated[
-        Path | None, typer.Option(help="JSON of claims for demonstrations.")
-    ] = None,
-    undated: Annotated[
-        bool, typer.Option("--undated", help="Use pages without a date.")
-    ] = False,
+    strategy: Strategy = "hybrid",
+    evidence: Evidence = "search",
+    questions: Questions = 5,
+    shots: Shots = 0,
+    training: Training = None,
+    undated: Undated = False,
     clip: Clip = "",
     pretrained: Pretrained = None,
-    search_url: Annotated[
-        str, typer.Option(help="Endpoint of a search engine, instead of a store.")
-    ] = "",
+    search_url: SearchUrl = "",
     search_key_variable: KeyVariable = "",
-    limit: Annotated[
-        int, typer.Option(min=0, help="Number of claims, the first ones; 0 for all.")
-    ] = 0,
+    limit: Limit = 0,
     workers: Workers = 1,
     seconds: Seconds = 120,
     tries: Tries = 5,
-    price_in: Annotated[
-        float, typer.Option(min=0, help="Per million tokens read.")
-    ] = 0,
-    price_out: Annotated[
-        float, typer.Option(min=0, help="Per million tokens written.")
-    ] = 0,
+    price_in: Price = 0,
+    price_out: Price = 0,
 ) -> None:
-    """Verify claims with evidence."""
+    """Verify claims with evidence, by default by rules, which are no model."""
     from averimatec.claims import image_files, read_claims
     from averimatec.made import make_claims
     from averimatec.models import PairedModel
@@ -346,14 +269,13 @@ def run_command(
     settings = Settings(
         strategy, evidence, questions, shots, undated=undated, workers=workers
     )
-    kept, prices = replies or out / "replies", (price_in, price_out)
-    endpoint = _endpoint(model_url, model_name, key_variable, seconds, tries, prices)
-    chosen = _model(model, endpoint, kept)
+    folder, common = replies or out / "replies", (key_variable, seconds, tries)
+    prices = price_in, price_out
+    endpoint = _endpoint(model_url, model_name, *common, prices)
+    chosen = _model(model, endpoint, folder)
     if seeing_name:
-        endpoint = _endpoint(
-            model_url, seeing_name, key_variable, seconds, tries, prices
-        )
-        seeing = _model(model, endpoint, kept.with_name(f"{kept.name}-images"))
+        endpoint = _endpoint(model_url, seeing_name, *common, prices)
+        seeing = _model(model, endpoint, folder.with_name(f"{folder.name}-images"))
         chosen = PairedModel(chosen, seeing)
     if claims is None:
         if store or images or training:
@@ -364,17 +286,15 @@ def run_command(
         store, images = made.folder / "store", made.images
     if not (store or search_url) and evidence == "search":
         raise ParameterError("nothing to search in: give --store or --search-url.")
+    pages = read_store(store) if store else Store(())
+    encoder = _encoder(clip, pretrained)
     selected = read_claims(claims)
     with _stoppable():
         outcome = verify_claims(
             selected[:limit] if limit else selected,
             WebSearch(search_url, out / "found", search_key_variable, seconds, tries)
             if search_url
-            else StoreSearch(
-                read_store(store) if store else Store(()),
-                undated=undated,
-                encoder=_encoder(clip, pretrained),
-            ),
+            else StoreSearch(pages, undated=undated, encoder=encoder),
             chosen,
             out,
             settings=settings,
@@ -414,22 +334,16 @@ def _model(kind: str, endpoint: EndpointModel | None, replies: Path) -> Model:
 
 
 def _judge(
-    kind: str,
-    endpoint: EndpointModel | None,
-    replies: Path,
-    clip: str,
-    pretrained: str | None,
+    kind: str, endpoint: EndpointModel | None, replies: Path, encoder: Encoder | None
 ) -> Judge:
     from averimatec.judges import LexicalJudge, ModelJudge
     from averimatec.models import open_model
 
     if kind == "deterministic":
         if endpoint:
-            raise ParameterError(
-                "the deterministic judge asks no model: choose --judge endpoint."
-            )
-        return LexicalJudge(encoder=_encoder(clip, pretrained))
-    if clip:
+            raise ParameterError("deterministic judges ask no model: use endpoint.")
+        return LexicalJudge(encoder=encoder)
+    if encoder:
         raise ParameterError("--clip is an option of the deterministic judge.")
     return ModelJudge(open_model(kind, endpoint, replies))
 
@@ -478,6 +392,5 @@ def _stoppable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise StoppedError(
-            "stopped. Finished work is kept; run the same command to continue."
-        ) from None
+        message = "stopped. Finished work is kept; run the same command to continue."
+        raise StoppedError(message) from None

@@ -170,11 +170,11 @@ def _matched_shares(
     first: dict[int, bool] = {}
     matched: set[int] = set()
     for pair in pairs:
-        found = score(*pair)
-        holds = found is not None and (found.value or 0.0) >= IMAGE_THRESHOLD
+        images = score(*pair)
+        holds = images is not None and (images.value or 0.0) >= IMAGE_THRESHOLD
         # The official scorer takes images that it cannot look up, open or ask about for
         # the same images, and a score it cannot read for 0.
-        first.setdefault(pair[side], holds or found is None or not found.replied)
+        first.setdefault(pair[side], holds or images is None or not images.replied)
         if holds:
             matched.add(pair[side])
     return min(sum(first.values()) / total, 1.0), len(matched) / total

@@ -2,8 +2,8 @@
 
 As a folder: ``pages.jsonl`` with one object per line (``url``, ``date``, ``title``,
 ``text``, ``images``), and ``images/`` with the files that pages name. Also read:
-``pages.parquet`` with such columns, and the shared task's files, whose lines have
-``url`` and ``url2text``, a list of sentences, and no date.
+the shared task's files, whose lines have ``url`` and ``url2text``, a list of sentences,
+and no date.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from averimatec.reading import (
     parse_rows,
     read_rows,
 )
-from verite.errors import DataError, MissingDataError
-from verite.files import atomic_path, require_file, write_text
+from verite.errors import DataError
+from verite.files import atomic_path, write_text
 
 __all__ = ["Page", "Store", "read_store", "write_store"]
 
@@ -83,40 +83,22 @@ def read_store(path: str | os.PathLike[str]) -> Store:
     Raises
     ------
     MissingDataError
-        There is no such folder or file, or it needs pyarrow, which is not installed.
+        There is no such folder or file.
     DataError
         A page lacks its address or text, a date does not parse, or two pages have one
         address.
     """
     place = Path(path)
     if place.is_dir():
-        files = [place / "pages.jsonl", place / "pages.parquet"]
-        place = next((file for file in files if file.is_file()), place)
-        if place.is_dir():
-            raise MissingDataError(f"{place}: expected pages.jsonl or pages.parquet.")
-    rows = _parquet(place) if place.suffix == ".parquet" else read_rows(place)
+        place = place / "pages.jsonl"
     pages = parse_rows(
         Annotated[Page, AfterValidator(_not_empty)],
-        rows,
+        read_rows(place),
         lambda row, place: f"page {row.get('url') or place}",
         place,
     )
     folder = place.parent / "images"
     return Store(pages, image_files(folder) if folder.is_dir() else {})
-
-
-def _parquet(path: Path) -> list[Any]:
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(require_file(path))
-    except ImportError as error:
-        raise MissingDataError(
-            f"{path}: needs pyarrow. Install verite[parquet], or use pages.jsonl."
-        ) from error
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: not a parquet file ({error}).") from error
-    return list(json.loads(table.to_json(orient="records", date_format="iso")))
 
 
 def write_store(

@@ -144,25 +144,27 @@ class Examples:
 
     def questions(self, claim: Claim) -> str:
         """Demonstrations of all questions at once."""
-        shown = []
+        examples = []
         for other in self.nearest(claim):
             lines = [
                 f"{number}. {_asked(other, question)}"
                 for number, question in enumerate(other.questions, 1)
             ]
-            shown.append("\n".join([f"Claim: {other.text}", *lines]))
-        return "\n\n".join(shown)
+            examples.append("\n".join([f"Claim: {other.text}", *lines]))
+        return "\n\n".join(examples)
 
     def next_question(self, claim: Claim, asked: int) -> str:
         """Demonstrations of the question after ``asked`` others and their evidence."""
-        shown = []
+        examples = []
         for other in self.nearest(claim):
             place = min(asked, len(other.questions) - 1)
             known = [f"- {item.text}" for item in reference_evidence(other)[:place]]
-            found = "\n".join(known or ["- nothing"])
+            evidence = "\n".join(known or ["- nothing"])
             following = f"Next question: {_asked(other, other.questions[place])}"
-            shown.append(f"Claim: {other.text}\nFound so far:\n{found}\n{following}")
-        return "\n\n".join(shown)
+            examples.append(
+                f"Claim: {other.text}\nFound so far:\n{evidence}\n{following}"
+            )
+        return "\n\n".join(examples)
 
     def tools(self, claim: Claim) -> str:
         """Demonstrations of tools: questions whose way of answering is known."""
@@ -275,16 +277,16 @@ def _resolve(
     elif settings.evidence == "search":
         paths = tuple(steps.files[name] for name in ask.images)
         query = Query(ask.text, paths, claim.date, settings.undated)
-        found = find(tool, query, search, chunk=settings.chunk, top=settings.top)
-        row["chunks"] = [passage.id for passage in found.passages]
-        row["late"] = list(found.late)
-        name = _add_picture(found.picture, steps) if found.picture else ""
+        findings = find(tool, query, search, chunk=settings.chunk, top=settings.top)
+        row["chunks"] = [passage.id for passage in findings.passages]
+        row["late"] = list(findings.late)
+        name = _add_picture(findings.picture, steps) if findings.picture else ""
         if name:
             row["picture"] = name
-            answer = steps.answer_pictures(ask, found.passages, name)
+            answer = steps.answer_pictures(ask, findings.passages, name)
             images += [] if unanswered(answer) else [name]
-        elif found.passages:
-            answer = steps.answer(ask, found.passages)
+        elif findings.passages:
+            answer = steps.answer(ask, findings.passages)
     row["answer"] = NO_ANSWER if unanswered(answer) else answer
     trace.evidence.append(steps.statement(ask, row["answer"], images))
 

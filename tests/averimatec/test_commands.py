@@ -93,7 +93,7 @@ def test_wrong_split(made: MadeClaims, submission: Path, tmp_path: Path) -> None
         (("--judge", "oracle"), "unknown model 'oracle'"),
         (("--judge", "endpoint", "--judge-model", "small"), "name and its address"),
         (("--judge", "endpoint"), "name and its address"),
-        (("--judge-model", "m", "--judge-url", "http://a"), "judge asks no model"),
+        (("--judge-model", "m", "--judge-url", "http://a"), "judges ask no model"),
         (("--judge", "cached", "--clip", "newsroom"), "--clip is an option of"),
         (("--judge", "cached"), "no folder of cached replies"),
         (("--mode", "joint"), "modes: expected some of text-only"),
