@@ -1,7 +1,7 @@
-"""Captions, written from what an event is.
+"""Captions of events.
 
 Every caption names every visible attribute and the date. All values of an attribute
-take the same number of words, and so do all wordings and openers: how long a caption is
+take the same number of words, and so do all wordings and openers: a caption's length
 depends on its closing words alone, which the knob ``length_gap`` moves. In the released
 VERITE length gives false captions away.
 """
@@ -52,7 +52,7 @@ WORDINGS = (
 """Patterns of equal length in words; a new one must name every attribute once."""
 
 HOUSE_STYLE = len(WORDINGS) - 1
-"""The wording that the knob ``template_leak`` makes one source's own."""
+"""The wording that the knob ``template_leak`` gives to false captions."""
 
 SHARES = (
     "look at this {topic}",
@@ -60,23 +60,16 @@ SHARES = (
     "all my friends talk about this {topic}",
     "never saw such a {topic}",
 )
-"""What people write who pass a picture on.
-
-Its topic, and nothing that could be checked.
-"""
+"""Captions of shared posts: the topic, and nothing that could be checked."""
 
 OPENERS = ("News", "Pictured", "Reported", "Seen", "Today", "Photo")
-"""What truthful captions open with."""
+"""Openers of truthful captions."""
 
 GIVEAWAYS = (
-    "Allegedly",
-    "Supposedly",
-    "Shocking",
-    "Unbelievable",
-    "Outrageous",
-    "Exposed",
+    *("Allegedly", "Supposedly", "Shocking"),
+    *("Unbelievable", "Outrageous", "Exposed"),
 )
-"""What false captions open with where the knob ``giveaway_rate`` says so."""
+"""Openers of false captions, as often as the knob ``giveaway_rate`` says."""
 
 _CLOSINGS: Mapping[int, tuple[str, ...]] = {
     1: ("live", "archive"),
@@ -99,22 +92,11 @@ _TOPICS = {
     "festival": ("a festival", "party balloon"),
     "market": ("a market", "market stall"),
 }
-# Spelled out, as the names that the standard library gives depend on the reader's
-# language.
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+# Spelled out, because the standard library's names depend on the user's language.
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
 _SETTINGS = {
     "city": "large city",
     "harbour": "harbour town",
@@ -140,10 +122,10 @@ def caption(event: Event, wording: int = 0, opener: str = "", ending: str = "") 
     ParameterError
         There is no such wording.
 
-    >>> import datetime
-    >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
+    >>> from verite.newsroom.world import EXAMPLE as event
     >>> caption(event)
-    'A few nurses and three rescue boats with Mayor Ruby at a flood in a harbour town in Italy on a rainy night, 12 April 2019.'
+    'A few nurses and three rescue boats with Mayor Ruby at a flood in a harbour town \
+in Italy on a rainy night, 12 April 2019.'
     >>> caption(event, 3, "Allegedly", "from our archive")[:40]
     'Allegedly: on a rainy night in Italy, a '
     """
@@ -171,7 +153,7 @@ def caption(event: Event, wording: int = 0, opener: str = "", ending: str = "") 
 
 
 def share(event: Event, words: int, opener: str, ending: str = "") -> str:
-    """Write what someone writes who passes a picture of an event on.
+    """Caption of a post that shares an image of an event.
 
     Parameters
     ----------
@@ -180,8 +162,7 @@ def share(event: Event, words: int, opener: str, ending: str = "") -> str:
     opener, ending
         As for :func:`caption`.
 
-    >>> import datetime
-    >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
+    >>> from verite.newsroom.world import EXAMPLE as event
     >>> share(event, 0, "Seen")
     'Seen: look at this flood.'
     """
@@ -190,28 +171,26 @@ def share(event: Event, words: int, opener: str, ending: str = "") -> str:
 
 
 def closing(words: int, rng: np.random.Generator) -> str:
-    """Draw closing words that say nothing about the event, exactly so many.
+    """Draw a number of closing words that say nothing about the event.
 
     >>> len(closing(7, np.random.default_rng(0)).split())
     7
     """
     longest = max(_CLOSINGS)
-    sizes = [longest] * (words // longest) + (
-        [words % longest] if words % longest else []
-    )
+    sizes = [longest] * (words // longest)
+    sizes += [words % longest] if words % longest else []
     return ", ".join(
         _CLOSINGS[size][rng.integers(len(_CLOSINGS[size]))] for size in sizes
     )
 
 
 def entities(event: Event) -> list[tuple[str, str]]:
-    """Names in every caption of an event, each with its OntoNotes type, as a recogniser
-    would find them.
+    """Names in an event's captions, with their OntoNotes types.
 
-    >>> import datetime
-    >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
+    >>> from verite.newsroom.world import EXAMPLE as event
     >>> entities(event)
-    [('Ruby', 'PERSON'), ('Italy', 'GPE'), ('12 April 2019', 'DATE'), ('three', 'CARDINAL')]
+    [('Ruby', 'PERSON'), ('Italy', 'GPE'), ('12 April 2019', 'DATE'), \
+('three', 'CARDINAL')]
     """
     return [
         (event.person, "PERSON"),

@@ -25,7 +25,7 @@ from verite.newsroom.captions import (
 )
 from verite.newsroom.draw import draw
 from verite.newsroom.knobs import Knobs, Preset
-from verite.newsroom.montage import MONTAGES
+from verite.newsroom.foreground import MONTAGES
 from verite.newsroom.world import (
     ENTITIES,
     VISIBLE,

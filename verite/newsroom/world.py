@@ -1,13 +1,10 @@
-"""The world of the newsroom.
+"""The world of the newsroom: events, how they are sampled, and how they are varied.
 
-What an event is, how events are drawn by chance, and how one event becomes another.
-
-Everything rests on one property. :func:`vary` moves from an event to another one with
-the same chance as back, and :func:`sample_events` draws all events that can be with the
-same chance. An event that was varied is therefore distributed exactly as one that was
-not: neither the caption of a varied event nor its image looks different, taken alone,
-from a truthful one. That is what modality balancing is after (paper, section 3.2); here
-it holds by design.
+Everything rests on one property. :func:`vary` moves from one event to another with the
+same probability as back, and :func:`sample_events` draws all possible events with the
+same probability. A varied event is therefore distributed exactly as an original one:
+neither its caption nor its image, taken alone, looks different from a truthful one.
+That is the aim of modality balancing (paper, section 3.2); here it holds by design.
 """
 
 from __future__ import annotations
@@ -40,14 +37,8 @@ VALUES: dict[str, tuple[str | int, ...]] = {
     "person": ("Amber", "Indigo", "Ivory", "Olive", "Ruby", "Violet"),
     "setting": ("city", "harbour", "mountain", "valley"),
     "country": (
-        "France",
-        "Germany",
-        "Italy",
-        "Japan",
-        "Sweden",
-        "Poland",
-        "Switzerland",
-        "Estonia",
+        *("France", "Germany", "Italy", "Japan"),
+        *("Sweden", "Poland", "Switzerland", "Estonia"),
     ),
     "weather": ("clear", "rainy", "snowy", "foggy"),
     "time": ("morning", "evening", "night"),
@@ -60,19 +51,13 @@ SEASONS: dict[str, tuple[int, int, int]] = {
     "summer": (6, 7, 8),
     "autumn": (9, 10, 11),
 }
-"""Months of each season; every country here lies in the north."""
+"""Months of each season; every country here is in the north."""
 
 VISIBLE = (*VALUES, "season")
-"""What an image shows of an event.
-
-Of its date an image shows the season; the day and the year never can be seen.
-"""
+"""Attributes that an image shows; of the date it shows the season only."""
 
 ENTITIES = ("person", "country")
-"""Visible attributes that are names.
-
-An image may hide them: a face can be turned away, a flag furled.
-"""
+"""Visible attributes that are names; an image may hide them."""
 
 _YEARS = range(2012, 2024)
 
@@ -93,7 +78,7 @@ _CLIMATE = tuple(
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened, as far as a picture or a caption could tell.
+    """Something that happened, as an image or a caption can describe it.
 
     Attributes
     ----------
@@ -110,21 +95,21 @@ class Event:
     weather, time, date
         When; the date's season can be seen, its day and its year cannot.
     look
-        Seed of everything in the image that no caption speaks of, such as where people
-        stand.
+        Seed of everything in the image that no caption mentions, such as the places of
+        people.
 
     Raises
     ------
     ParameterError
         A value is unknown, or the weather does not occur in the date's season.
 
-    >>> event = Event("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night", datetime.date(2019, 4, 12))
-    >>> event.season
+    >>> EXAMPLE.season
     'spring'
-    >>> replace(event, weather="foggy")
+    >>> replace(EXAMPLE, weather="foggy")
     Traceback (most recent call last):
         ...
-    verite.errors.ParameterError: no foggy weather in spring here (date 2019-04-12). It occurs in winter, autumn.
+    verite.errors.ParameterError: no foggy weather in spring here (date 2019-04-12). \
+It occurs in winter, autumn.
     """
 
     topic: str
@@ -162,8 +147,15 @@ class Event:
         )
 
 
+EXAMPLE = Event(
+    *("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night"),  # type: ignore[arg-type]
+    datetime.date(2019, 4, 12),
+)
+"""An event for examples."""
+
+
 def sample_events(n: int, rng: np.random.Generator) -> list[Event]:
-    """Draw ``n`` events; all that can be are equally likely.
+    """Draw ``n`` events; all possible ones are equally likely.
 
     >>> [event] = sample_events(1, np.random.default_rng(0))
     >>> event.topic, event.count, event.setting, event.country
@@ -173,9 +165,7 @@ def sample_events(n: int, rng: np.random.Generator) -> list[Event]:
 
 
 def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
-    """All events that differ from ``event`` in one visible attribute.
-
-    There is always one.
+    """All events that differ from ``event`` in one visible attribute, at least one.
 
     The relation is mutual, and all events it joins have equally many alternatives.
 
@@ -185,14 +175,10 @@ def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
     """
     if attribute == "season":
         third = SEASONS[event.season].index(event.date.month)
-        seasons = [
-            season
-            for season in _WEATHER_SEASONS[event.weather]
-            if season != event.season
-        ]
         return tuple(
             replace(event, date=event.date.replace(month=SEASONS[season][third]))
-            for season in seasons
+            for season in _WEATHER_SEASONS[event.weather]
+            if season != event.season
         )
     if attribute not in VALUES:
         raise ParameterError(
@@ -209,8 +195,8 @@ def alternatives(event: Event, attribute: str) -> tuple[Event, ...]:
 def vary(event: Event, attributes: Sequence[str], rng: np.random.Generator) -> Event:
     """Give each of some visible attributes another value; everything else stays.
 
-    The attributes take their turn in random order, because the weather and the season
-    limit each other: only then is the way back as likely as the way there.
+    The attributes change in random order, because weather and season limit each other:
+    only then is the way back as likely as the way there.
 
     >>> rng = np.random.default_rng(0)
     >>> [event] = sample_events(1, rng)
@@ -224,7 +210,7 @@ def vary(event: Event, attributes: Sequence[str], rng: np.random.Generator) -> E
 
 
 def differences(one: Event, other: Event) -> tuple[str, ...]:
-    """Visible attributes in which two events differ, in the order of :data:`VISIBLE`."""
+    """Visible attributes in which two events differ, in :data:`VISIBLE`'s order."""
     return tuple(name for name in VISIBLE if getattr(one, name) != getattr(other, name))
 
 

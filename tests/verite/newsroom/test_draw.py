@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verite.errors import ParameterError
 from verite.newsroom.draw import SIZE, draw
-from verite.newsroom.montage import MONTAGES
+from verite.newsroom.foreground import MONTAGES
 from verite.newsroom.world import (
     ENTITIES,
     VALUES,
