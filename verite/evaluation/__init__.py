@@ -1,10 +1,6 @@
-"""Measuring: accuracies and their protocols, unimodal bias, intervals, ceilings and
-shortcuts.
-"""
+"""Accuracies and their protocols, intervals, unimodal bias, shortcuts and baselines."""
 
-from verite.evaluation.accuracy import accuracy, class_accuracies, confusion
 from verite.evaluation.bias import cohens_d, delta_percent
-from verite.evaluation.ceilings import Ceiling, unimodal_ceiling
 from verite.evaluation.intervals import (
     Interval,
     PairedTest,
@@ -18,20 +14,28 @@ from verite.evaluation.perturbations import (
     perturb,
     with_flips,
 )
-from verite.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, score
-from verite.evaluation.retrieval import recall_at
+from verite.evaluation.protocols import (
+    PROTOCOLS,
+    Protocol,
+    accuracy,
+    protocol_named,
+    score,
+)
 from verite.evaluation.shortcuts import (
+    Ceiling,
     Threshold,
     best_threshold,
     length_probe,
     similarity_threshold,
     tfidf_predict,
     tfidf_probe,
+    unimodal_ceiling,
 )
 from verite.evaluation.similarity import (
     SIMILARITY_MODELS,
     ThresholdClassifier,
     evidence_similarity,
+    recall_at,
     similarity_baseline,
     similarity_line,
 )
@@ -48,9 +52,7 @@ __all__ = [
     "ThresholdClassifier",
     "accuracy",
     "best_threshold",
-    "class_accuracies",
     "cohens_d",
-    "confusion",
     "delta_percent",
     "evidence_similarity",
     "exchange",

@@ -1,13 +1,14 @@
-"""How sure a figure is: intervals and tests that keep groups whole.
+"""Intervals and tests that keep groups whole.
 
 Rows of one group (an article, an event, an image; one pair under several seeds) rise
-and fall together. Taking them for independent makes intervals too narrow, so whole
+and fall together. Treating them as independent makes intervals too narrow, so whole
 groups are drawn here, never rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Sized
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,48 @@ import pandas as pd
 from scipy import stats
 
 from verite.errors import DataError, ParameterError
-from verite.evaluation._checks import Column, check_aligned
 
-__all__ = ["Interval", "PairedTest", "grouped_bootstrap", "paired_test"]
+__all__ = [
+    "Column",
+    "Interval",
+    "PairedTest",
+    "check_aligned",
+    "grouped_bootstrap",
+    "paired_test",
+]
+
+Column = Sequence[Any] | np.ndarray | pd.Series
+"""One value per row."""
 
 _CELLS = 2**22  # numbers drawn together: 32 MB
+
+
+def check_aligned(**columns: Sized) -> None:
+    """Check that columns describe the same rows.
+
+    Two Series with different indexes are an error even where their lengths agree: one
+    of them was sorted or filtered without the other.
+
+    Raises
+    ------
+    DataError
+        Different lengths or indexes, or no row.
+    """
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        found = ", ".join(f"{count:,} of {name}" for name, count in lengths.items())
+        raise DataError(
+            f"expected one value per row in each column, found {found}. Join them by"
+            " pair_id first."
+        )
+    labelled = pd.Series | pd.DataFrame
+    indexed = [name for name, part in columns.items() if isinstance(part, labelled)]
+    for first, other in pairwise(indexed):
+        if not columns[first].index.equals(columns[other].index):  # type: ignore[attr-defined]
+            raise DataError(
+                f"{first} and {other} have different indexes. Join them by pair_id"
+                " first."
+            )
 
 
 class Interval(NamedTuple):
@@ -57,41 +95,33 @@ def grouped_bootstrap(
 ) -> Interval:
     """Percentile bootstrap interval of a mean, drawing whole groups with replacement.
 
-    Only the sum and the number of rows of each group enter, so the work does not grow
-    with the rows. Where rows repeat under several seeds, give each repetition the group
-    of its pair.
-
-    It assumes that groups are independent draws from one population, and takes the
-    fitted model as given: the spread of training is not in it. Several seeds in the
-    table average the noise of training out, they do not put its spread into the
-    interval. With fewer than about 20 groups it is too narrow. One group alone, or a
-    table without errors, has no spread to show: the interval of one group is NaN, that
-    of all-correct rows is [1, 1], which is no proof of perfection.
+    It assumes that groups are independent draws from one population and takes the
+    fitted model as given: several seeds in the table average the noise of training out,
+    they do not put its spread into the interval. Where rows repeat under several seeds,
+    give each repetition the group of its pair. With fewer than about 20 groups the
+    interval is too narrow; of one group it is NaN; of all-correct rows it is [1, 1],
+    which is no proof of perfection.
 
     Parameters
     ----------
     values
-        Shape (n,): whether each row is correct, or any number a row. Or (n, k) together
-        with ``statistic``.
+        Shape (n,): whether each row is correct, or any number per row. Or (n, k)
+        together with ``statistic``.
     groups
         Shape (n,): what each row belongs to.
-    seed
-        Of the draws: the same seed gives the same interval.
-    resamples
-        How many times to draw.
+    seed, resamples
+        The seed of the draws, and how many there are.
     level
         Share of the resampled figures that the interval spans.
     statistic
-        A function of k arrays, the means of the k columns in each resample; it returns
-        one figure a resample. For example ``lambda text, both: 100 * (both - text) /
-        text`` on two columns of correct answers.
+        A function of k arrays, the means of the k columns in each resample, that
+        returns one figure per resample: ``lambda text, both: 100 * (both - text) /
+        text`` for two columns of correct answers.
 
     Raises
     ------
     DataError
         Columns that differ in length or index, are empty, or hold NaN or infinity.
-    ParameterError
-        ``resamples`` or ``level`` out of range.
 
     >>> grouped_bootstrap([1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "c"], seed=0)
     Interval(value=0.5, low=0.0, high=1.0, n=6, groups=3)
@@ -137,24 +167,18 @@ def paired_test(
     resamples: int = 2000,
     flips: int = 10_000,
 ) -> PairedTest:
-    """Do two sets of predictions on the same rows differ? A sign-flip permutation test
-    over groups.
+    """Test whether two sets of predictions on the same rows differ.
 
-    If a and b were interchangeable, swapping all their answers within a group would
-    change nothing but the sign of that group's difference. The p-value is two-sided:
-    twice the smaller share of sign assignments whose difference is at least, or at
-    most, the one observed, capped at 1. With B random assignments (``flips``) a share
-    is (1 + count) / (1 + B); with few groups (2 to their number at most B) all
-    assignments are tried and the test is exact. The 95 % interval is
-    :func:`grouped_bootstrap`'s, of the difference, from ``resamples`` draws.
+    A sign-flip permutation test over groups: if a and b were interchangeable, swapping
+    all their answers within a group would change nothing but the sign of that group's
+    difference. The p-value is two-sided: twice the smaller share of sign assignments
+    whose difference is at least, or at most, the one observed, capped at 1. With B
+    random assignments (``flips``) a share is (1 + count) / (1 + B); where 2 to the
+    number of groups is at most B, all are tried and the test is exact. The 95 %
+    interval of the difference is :func:`grouped_bootstrap`'s.
 
-    It assumes independent groups, and takes the trained detectors as given. With
-    several seeds in the table it compares the averages over those seeds.
-
-    Raises
-    ------
-    DataError
-        Columns that differ in length or index, are empty, or hold NaN or infinity.
+    It assumes independent groups and takes the trained detectors as given. With several
+    seeds in the table it compares the averages over those seeds.
 
     >>> a = [1, 1, 1, 1, 0, 1, 1, 1]
     >>> b = [0, 1, 0, 0, 0, 0, 1, 0]
@@ -170,9 +194,7 @@ def paired_test(
         both, groups, seed=seed, resamples=resamples, statistic=lambda a, b: a - b
     )
     sums, counts = _by_group(both, groups)
-    sums = sums[
-        sums[:, 0] != sums[:, 1]
-    ]  # a group without a difference has no sign to flip
+    sums = sums[sums[:, 0] != sums[:, 1]]  # no difference has no sign to flip
     p_value = 1.0
     if len(sums) > 1:
         p_value = stats.permutation_test(
@@ -190,28 +212,15 @@ def paired_test(
 
 
 def _by_group(values: np.ndarray, groups: Column) -> tuple[np.ndarray, np.ndarray]:
-    """Sums, shape (groups, k), and numbers of rows, shape (groups,).
-
-    Groups in the order of their first row.
-    """
+    """Sums ``(groups, k)`` and counts of rows ``(groups,)``, in order of first rows."""
     columns = values.reshape(len(values), -1)
-    if not np.isfinite(columns).all():
+    bad = ~np.isfinite(columns).all(axis=1)
+    codes, names = pd.factorize(pd.Series(list(groups), dtype=object))
+    if bad.any() or (codes < 0).any():
         raise DataError(
-            "expected a number in each row, found NaN or infinity in"
-            f" {int((~np.isfinite(columns)).any(axis=1).sum()):,} row(s)."
+            "expected a finite number and a group in each row, found none in"
+            f" {int((bad | (codes < 0)).sum()):,} row(s)."
         )
-    codes, names = pd.factorize(
-        pd.Series(list(groups), dtype=object), use_na_sentinel=True
-    )
-    if (codes < 0).any():
-        raise DataError(
-            f"expected a group in each row, found none in {int((codes < 0).sum()):,}"
-            " row(s)."
-        )
-    sums = np.column_stack(
-        [
-            np.bincount(codes, weights=column, minlength=len(names))
-            for column in columns.T
-        ]
-    )
-    return sums, np.bincount(codes, minlength=len(names)).astype(float)
+    counts = np.bincount(codes, minlength=len(names)).astype(float)
+    sums = [np.bincount(codes, column, len(names)) for column in columns.T]
+    return np.column_stack(sums), counts

@@ -1,13 +1,9 @@
-"""Pairs that are changed in what should not matter, or in what should, to see whether a
-verdict holds.
+"""Pairs changed in what should not matter, or in what should, and verdicts on them.
 
 The paper shows two such experiments by example. One image under its own and under other
 captions: a verdict that never changes has not read them (section 5, Figure 5). Captions
-that differ in next to nothing: a verdict that changes hangs on next to nothing (Figure
-6). Here both are done to every pair of a table, so that they can be counted.
-
-Changed pairs are rows like any other. They stand in a table of predictions beside the
-pairs they were made from.
+that differ in next to nothing: a verdict that changes depends on next to nothing
+(Figure 6). Here both are done to every pair of a table, so that they can be counted.
 """
 
 from __future__ import annotations
@@ -26,17 +22,8 @@ from verite.errors import DataError, ParameterError, name_some
 
 __all__ = ["PERTURBATIONS", "exchange", "near_duplicates", "perturb", "with_flips"]
 
-_NUMBERS = {
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-}
+_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_NUMBERS = {word: str(number) for number, word in enumerate(_WORDS, start=2)}
 _REWRITTEN = {**_NUMBERS, **{digits: word for word, digits in _NUMBERS.items()}}
 _NUMBER = re.compile(
     rf"(?<![\w.,/:-])({'|'.join(_REWRITTEN)})(?![\w/:-]|[.,]\d)", re.IGNORECASE
@@ -63,7 +50,7 @@ def comma_more(caption: str) -> str:
 
 
 def full_stop(caption: str) -> str:
-    """Take the full stop at the end away, or put one there.
+    """Remove the full stop at the end, or add one.
 
     >>> full_stop("Three boats."), full_stop("Three boats")
     ('Three boats', 'Three boats.')
@@ -73,28 +60,20 @@ def full_stop(caption: str) -> str:
 
 
 def lower_case(caption: str) -> str:
-    """Write everything in lower case.
-
-    >>> lower_case("Boats in Rome.")
-    'boats in rome.'
-    """
+    """Write everything in lower case."""
     return caption.lower()
 
 
 def doubled_space(caption: str) -> str:
-    """Double the first space.
-
-    >>> doubled_space("Three boats near a bridge.")
-    'Three  boats near a bridge.'
-    """
+    """Double the first space."""
     return caption.replace(" ", "  ", 1)
 
 
 def typographic_quotes(caption: str) -> str:
     """Write straight quotation marks and apostrophes as typesetters do.
 
-    >>> [f"{ord(letter):x}" for letter in typographic_quotes("The mayor's 'boat'") if not letter.isascii()]
-    ['2019', '2018', '2019']
+    >>> typographic_quotes("Ann's") == "Ann\N{RIGHT SINGLE QUOTATION MARK}s"
+    True
     """
     for straight, mark in _QUOTES.items():
         caption = re.sub(straight, mark, caption)
@@ -104,8 +83,8 @@ def typographic_quotes(caption: str) -> str:
 def article_dropped(caption: str) -> str:
     """Leave the first article out, as headlines do.
 
-    >>> article_dropped("Three boats near a bridge by the sea."), article_dropped("The boat.")
-    ('Three boats near bridge by the sea.', 'Boat.')
+    >>> article_dropped("The boat near a bridge.")
+    'Boat near a bridge.'
     """
     return _capital(caption, _ARTICLE.sub("", caption, count=1))
 
@@ -113,30 +92,26 @@ def article_dropped(caption: str) -> str:
 def article_swapped(caption: str) -> str:
     """Make the first article definite, or indefinite.
 
-    >>> article_swapped("The boat near a bridge."), article_swapped("Boats near an island.")
-    ('A boat near a bridge.', 'Boats near the island.')
+    >>> article_swapped("The boat near a bridge."), article_swapped("By an island.")
+    ('A boat near a bridge.', 'By the island.')
     """
-    found = _ARTICLE.search(caption)
-    if found is None:
-        return caption
-    vowel = caption[found.end() : found.end() + 1].lower() in set("aeiou")
-    other = "the" if found.group(1).lower() != "the" else "an" if vowel else "a"
-    return _capital(
-        caption, f"{caption[: found.start()]}{other} {caption[found.end() :]}"
-    )
+
+    def swap(article: re.Match[str]) -> str:
+        if article.group(1).lower() != "the":
+            return "the "
+        vowel = caption[article.end()].lower() in "aeiou"
+        return "an " if vowel else "a "
+
+    return _capital(caption, _ARTICLE.sub(swap, caption, count=1))
 
 
 def word_before(caption: str) -> str:
-    """Put one word in front that says nothing.
-
-    >>> word_before("Boats in Rome.")
-    'Here: Boats in Rome.'
-    """
+    """Put one word in front that says nothing."""
     return f"Here: {caption}"
 
 
 def clauses_swapped(caption: str) -> str:
-    """Turn the two parts at the first comma round.
+    """Exchange the two parts around the first comma.
 
     >>> clauses_swapped("On a rainy night, three boats near a bridge.")
     'Three boats near a bridge, On a rainy night.'
@@ -144,11 +119,9 @@ def clauses_swapped(caption: str) -> str:
     text = caption.rstrip()
     stop = text[-1] if text.endswith((".", "!", "?")) else ""
     first, comma, second = text.removesuffix(stop).partition(", ")
-    return (
-        f"{second[:1].upper()}{second[1:]}, {first}{stop}"
-        if comma and second.strip()
-        else caption
-    )
+    if not (comma and second.strip()):
+        return caption
+    return f"{second[:1].upper()}{second[1:]}, {first}{stop}"
 
 
 def number_rewritten(caption: str) -> str:
@@ -157,29 +130,24 @@ def number_rewritten(caption: str) -> str:
     >>> number_rewritten("Three boats on 12 May."), number_rewritten("In 2 boats.")
     ('3 boats on 12 May.', 'In two boats.')
     """
-    return _capital(
-        caption,
-        _NUMBER.sub(lambda found: _REWRITTEN[found.group(1).lower()], caption, count=1),
-    )
+    changed = _NUMBER.sub(lambda at: _REWRITTEN[at.group(1).lower()], caption, count=1)
+    return _capital(caption, changed)
 
 
 def letters_swapped(caption: str) -> str:
-    """Make a slip of the pen.
-
-    Two letters in the middle of the longest word change places.
+    """Exchange two letters in the middle of the longest word.
 
     >>> letters_swapped("A rescue boat.")
     'A recsue boat.'
     """
-    words = list(re.finditer(r"[^\W\d_]{4,}", caption))
-    for found in sorted(words, key=lambda found: -len(found.group())):
-        word = found.group()
-        for at in sorted(
-            range(1, len(word) - 2), key=lambda at: abs(2 * at + 2 - len(word))
-        ):
+    words = re.finditer(r"[^\W\d_]{4,}", caption)
+    for match in sorted(words, key=lambda match: -len(match.group())):
+        word = match.group()
+        places = range(1, len(word) - 2)
+        for at in sorted(places, key=lambda at: abs(2 * at + 2 - len(word))):
             if word[at] != word[at + 1]:
                 changed = f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}"
-                return f"{caption[: found.start()]}{changed}{caption[found.end() :]}"
+                return f"{caption[: match.start()]}{changed}{caption[match.end() :]}"
     return caption
 
 
@@ -198,10 +166,7 @@ PERTURBATIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "two letters swapped": letters_swapped,
     }
 )
-"""Changes of a caption that leave its meaning alone, by name.
-
-Each gives the caption back where it has nothing to change.
-"""
+"""Changes that leave a caption's meaning alone, or the caption where none applies."""
 
 
 def perturb(
@@ -212,31 +177,27 @@ def perturb(
     Returns
     -------
     pandas.DataFrame
-        The columns of ``pairs``, one row for each pair and change that left a trace:
+        The columns of ``pairs``, one row per pair and change that has an effect:
         ``pair_id`` and ``text_id`` end in the name of the change, ``original`` is the
         pair it was made from, ``change`` the name.
 
-    Raises
-    ------
-    ParameterError
-        There is no such change.
-
-    >>> pairs = pd.DataFrame({"pair_id": ["p"], "text_id": ["t"], "caption": ["a boat."]})
-    >>> perturb(pairs, ("lower case", "a doubled space"))[["text_id", "caption", "original"]].values.tolist()
-    [['t:a doubled space', 'a  boat.', 'p']]
+    >>> pairs = pd.DataFrame({"pair_id": ["p"], "text_id": ["t"], "caption": ["boat."]})
+    >>> changed = perturb(pairs, ("lower case", "full stop at the end"))
+    >>> changed[["text_id", "caption", "original"]].to_numpy().tolist()
+    [['t:full stop at the end', 'boat', 'p']]
     """
     if unknown := [name for name in names if name not in PERTURBATIONS]:
         raise ParameterError(
-            f"no perturbation is called {name_some(unknown)}. There are:"
+            f"unknown perturbation {name_some(unknown)}. Known:"
             f" {', '.join(PERTURBATIONS)}."
         )
-    made = []
+    parts = []
     for name in names:
         rows = pairs.assign(caption=pairs["caption"].map(PERTURBATIONS[name]))
-        made.append(
-            _renamed(rows, pairs, name, "text_id")[rows["caption"] != pairs["caption"]]
-        )
-    return pd.concat(made, ignore_index=True)
+        rows = rows.assign(text_id=[f"{text}:{name}" for text in pairs["text_id"]])
+        changed = rows["caption"] != pairs["caption"]
+        parts.append(_renamed(rows, name, name)[changed])
+    return pd.concat(parts, ignore_index=True)
 
 
 def exchange(
@@ -246,74 +207,69 @@ def exchange(
     rng: np.random.Generator,
     times: int = 1,
 ) -> pd.DataFrame:
-    """Give every pair the captions, or the images, of other pairs, drawn at random
-    among those of other images.
+    """Give every pair the captions, or the images, of other pairs drawn at random.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of ``pairs``, ``times`` rows for each pair, their donors all
-        different. ``label`` is the original's, as a name of the row and not as a truth.
-        ``original`` and ``change`` as in :func:`perturb`.
+        The columns of ``pairs``, ``times`` rows per pair, from different donors of
+        other images. ``label`` is the original's, as a name of the row and not as a
+        truth. ``original`` and ``change`` as in :func:`perturb`.
 
     Raises
     ------
     DataError
         Some pair has fewer than ``times`` pairs of other images to take from.
 
-    >>> pairs = pd.DataFrame({"pair_id": ["a", "b"], "image_id": ["boat", "dog"], "image_path": ["", ""],
-    ...                       "text_id": ["ta", "tb"], "caption": ["A boat.", "A dog."]})
-    >>> exchange(pairs, "text", rng=np.random.default_rng(0))[["pair_id", "image_id", "caption"]].values.tolist()
+    >>> rows = [["a", "boat", "", "ta", "A boat."], ["b", "dog", "", "tb", "A dog."]]
+    >>> columns = ["pair_id", "image_id", "image_path", "text_id", "caption"]
+    >>> pairs = pd.DataFrame(rows, columns=columns)
+    >>> changed = exchange(pairs, "text", rng=np.random.default_rng(0))
+    >>> changed[["pair_id", "image_id", "caption"]].to_numpy().tolist()
     [['a:another text 1', 'boat', 'A dog.'], ['b:another text 1', 'dog', 'A boat.']]
     """
     if what not in ("text", "image"):
-        raise ParameterError(f"unknown modality: {what!r}. Known: text, image.")
+        raise ParameterError(f"unknown modality {what!r}. Known: text, image.")
     image = pd.factorize(pairs["image_id"])[0]
     order = np.argsort(image, kind="stable")
     sizes = np.bincount(image)
-    if len(pairs) - sizes.max() < times:
+    if (others := len(pairs) - sizes.max()) < times:
+        most = pairs["image_id"].iloc[np.argmax(image == sizes.argmax())]
         raise DataError(
             f"expected {times} or more pairs of other images for each pair, found"
-            f" {len(pairs) - sizes.max():,} for the pairs of"
-            f" {pairs['image_id'].iloc[order[image[order] == sizes.argmax()][0]]!r}."
-            " Use more images."
+            f" {others:,} for the pairs of {most!r}. Use more images."
         )
     ends = np.cumsum(sizes)
-    # Sorted by image, the pairs of other images are all that follow the image's own,
-    # going round at the end.
+    # Sorted by image, the pairs of other images are all that follow the image's own, in
+    # a circle.
     steps = np.stack(
-        [rng.choice(len(pairs) - sizes[each], times, replace=False) for each in image]
+        [rng.choice(len(pairs) - sizes[at], times, replace=False) for at in image]
     )
     donors = order[(ends[image][:, None] + steps) % len(pairs)]
     columns = ["text_id", "caption"] if what == "text" else ["image_id", "image_path"]
-    made = []
+    parts = []
     for at in range(times):
-        rows = pairs.assign(
-            **{name: pairs[name].to_numpy()[donors[:, at]] for name in columns}
-        )
-        made.append(
-            _renamed(rows, pairs, f"another {what} {at + 1}").assign(
-                change=f"another {what}"
-            )
-        )
-    return pd.concat(made, ignore_index=True)
+        donor = pairs.iloc[donors[:, at]]
+        rows = pairs.assign(**{name: donor[name].to_numpy() for name in columns})
+        parts.append(_renamed(rows, f"another {what} {at + 1}", f"another {what}"))
+    return pd.concat(parts, ignore_index=True)
 
 
 def with_flips(changed: pd.DataFrame, predictions: pd.Series) -> pd.DataFrame:
-    r"""Say of each changed pair whether its verdict is another than its original's.
+    r"""Mark the changed pairs whose verdict differs from their original's.
 
     The mean of ``flipped`` over :math:`n` originals with :math:`k` changes each is the
-    flip rate
+    flip rate, 0 to 1:
 
-    .. math:: \frac{1}{nk} \sum_{i=1}^{n} \sum_{j=1}^{k} \left[ \hat y(I_i, C_{ij}) \ne \hat y(I_i, C_i) \right]
+    .. math:: \frac{1}{nk} \sum_{i=1}^{n} \sum_{j=1}^{k}
+              \left[ \hat y(I_i, C_{ij}) \ne \hat y(I_i, C_i) \right]
 
-    It knows nothing of right and wrong: a detector that always says the same has a flip
-    rate of zero.
+    It says nothing about right and wrong: a constant detector has a flip rate of zero.
 
     Parameters
     ----------
     changed
-        Rows that :func:`perturb` or :func:`exchange` made.
+        Rows from :func:`perturb` or :func:`exchange`.
     predictions
         Verdicts by ``pair_id``, of the changed pairs and of their originals.
 
@@ -328,36 +284,34 @@ def with_flips(changed: pd.DataFrame, predictions: pd.Series) -> pd.DataFrame:
         A verdict is missing, or a pair has two.
 
     >>> changed = pd.DataFrame({"pair_id": ["a:1", "b:1"], "original": ["a", "b"]})
-    >>> verdicts = pd.Series({"a": "true", "b": "true", "a:1": "misinformation", "b:1": "true"})
+    >>> verdicts = pd.Series({"a": "true", "b": "true", "a:1": "false", "b:1": "true"})
     >>> with_flips(changed, verdicts)["flipped"].tolist()
     [1.0, 0.0]
     """
-    twice = predictions.index[predictions.index.duplicated()]
-    if len(twice):
+    repeated = predictions.index[predictions.index.duplicated()]
+    if len(repeated):
         raise DataError(
-            "one verdict a pair expected, several found for"
-            f" {name_some(twice.unique())}. Look at one detector at a time."
+            f"duplicate verdicts for {name_some(repeated.unique())}. Compare one"
+            " detector at a time."
         )
-    sides = []
-    for column in ("pair_id", "original"):
-        missing = changed.loc[~changed[column].isin(predictions.index), column]
-        if len(missing):
-            raise DataError(
-                f"{len(missing):,} pairs have no verdict:"
-                f" {name_some(missing.unique())}. Predict originals and changed pairs"
-                " alike."
-            )
-        sides.append(predictions.loc[changed[column]].to_numpy())
-    return changed.assign(flipped=(sides[0] != sides[1]).astype(float))
+    missing = {*changed["pair_id"], *changed["original"]} - set(predictions.index)
+    if missing:
+        raise DataError(
+            f"no verdict for {name_some(sorted(missing))}. Predict changed pairs and"
+            " their originals."
+        )
+    new, old = (
+        predictions.loc[changed[name]].to_numpy() for name in ("pair_id", "original")
+    )
+    return changed.assign(flipped=(new != old).astype(float))
 
 
 def near_duplicates(captions: pd.Series, least: float = 0.8) -> pd.DataFrame:
-    """Find captions that are nearly one another.
+    """Find captions whose TF-IDF vectors have a cosine of ``least`` or more.
 
-    Cosine of their TF-IDF vectors (single words, lower case) at ``least``.
-
-    Captions that are the same but for case, white space and punctuation are no near
-    duplicates: they are duplicates.
+    Words are single and in lower case. Captions that differ only in case, white space
+    and punctuation are duplicates, not near duplicates, and left out. All captions are
+    compared: see :func:`verite.similar.near_captions` for a hundred thousand.
 
     Returns
     -------
@@ -365,43 +319,32 @@ def near_duplicates(captions: pd.Series, least: float = 0.8) -> pd.DataFrame:
         ``first`` and ``second``, labels of the index of ``captions``, and ``cosine``,
         the nearest first.
 
-    >>> near_duplicates(pd.Series(["Boats near a bridge.", "boats near a bridge", "Boats near this bridge.", "A dog."]), 0.6)
+    >>> captions = pd.Series(["Boats near a bridge.", "Boats near this bridge."])
+    >>> near_duplicates(captions, 0.6)
        first  second    cosine
-    0      0       2  0.741621
-    1      1       2  0.741621
+    0      0       1  0.776515
     """
-    plain = (
-        captions.str.casefold()
-        .str.replace(r"\W+", " ", regex=True)
-        .str.strip()
-        .to_numpy()
-    )
+    plain = captions.str.casefold().str.replace(r"\W+", " ", regex=True)
+    stripped = plain.str.strip().to_numpy()
     vectors = TfidfVectorizer().fit_transform(captions)
     cosine = np.triu(linear_kernel(vectors), k=1)
     first, second = np.nonzero(cosine >= least)
-    different = plain[first] != plain[second]
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "first": captions.index[first],
             "second": captions.index[second],
             "cosine": cosine[first, second],
         }
     )
-    return pd.DataFrame(
-        found[different].sort_values(
-            "cosine", ascending=False, kind="stable", ignore_index=True
-        )
+    return table[stripped[first] != stripped[second]].sort_values(
+        "cosine", ascending=False, kind="stable", ignore_index=True
     )
 
 
-def _renamed(
-    rows: pd.DataFrame, pairs: pd.DataFrame, name: str, *ids: str
-) -> pd.DataFrame:
-    new = {
-        column: [f"{value}:{name}" for value in pairs[column]]
-        for column in ("pair_id", *ids)
-    }
-    return rows.assign(**new, original=pairs["pair_id"], change=name)
+def _renamed(rows: pd.DataFrame, suffix: str, change: str) -> pd.DataFrame:
+    original = rows["pair_id"]
+    renamed = [f"{pair}:{suffix}" for pair in original]
+    return rows.assign(pair_id=renamed, original=original, change=change)
 
 
 def _capital(before: str, after: str) -> str:

@@ -1,4 +1,4 @@
-"""Protocols: which rows are scored, and into which classes their labels fall.
+"""Accuracy under a protocol: which rows are scored, and into which classes.
 
 An accuracy means nothing without its protocol: the same predictions reach different
 figures under each, and chance differs too. The paper scores VERITE in three classes
@@ -14,7 +14,12 @@ import numpy as np
 import pandas as pd
 
 from verite.errors import DataError, ParameterError, name_some
-from verite.evaluation.intervals import Interval, grouped_bootstrap
+from verite.evaluation.intervals import (
+    Column,
+    Interval,
+    check_aligned,
+    grouped_bootstrap,
+)
 from verite.pairs import (
     BINARY_LABELS,
     LABELS,
@@ -25,14 +30,32 @@ from verite.pairs import (
     to_binary,
 )
 
-__all__ = ["PROTOCOLS", "Protocol", "protocol_named", "score"]
+__all__ = ["PROTOCOLS", "Protocol", "accuracy", "protocol_named", "score"]
+
+
+def accuracy(truth: Column, predicted: Column) -> float:
+    """Share of rows whose predicted label is the true one (paper, section 4.2).
+
+    Range 0 to 1, higher is better. A constant answer reaches :meth:`Protocol.chance`.
+
+    Raises
+    ------
+    DataError
+        The two differ in length or index, or are empty.
+
+    >>> accuracy(["true", "true", "miscaptioned"], ["true", "miscaptioned", "true"])
+    0.3333333333333333
+    """
+    check_aligned(truth=truth, predicted=predicted)
+    return float(np.mean(np.asarray(truth, object) == np.asarray(predicted, object)))
 
 
 @dataclass(frozen=True)
 class Protocol:
     """A way to score predictions.
 
-    >>> PROTOCOLS["true-vs-mc"].to_classes(["true", "out-of-context", "miscaptioned"]).tolist()
+    >>> labels = ["true", "out-of-context", "miscaptioned"]
+    >>> PROTOCOLS["true-vs-mc"].to_classes(labels).tolist()
     ['true', 'misinformation', 'misinformation']
     """
 
@@ -48,27 +71,19 @@ class Protocol:
 
         Under two classes a prediction of either false label is ``misinformation``, so
         calling an out-of-context pair miscaptioned counts as right.
-
-        Raises
-        ------
-        DataError
-            An unknown label, or ``misinformation`` under three classes.
         """
         if self.classes == BINARY_LABELS:
             return to_binary(labels)
         values = np.asarray(list(labels), dtype=object)
-        unknown = sorted({str(value) for value in values} - set(self.classes))
-        if unknown:
+        if unknown := sorted(set(map(str, values)) - set(self.classes)):
             raise DataError(
-                f"protocol {self.name!r} expects the labels {', '.join(self.classes)},"
-                f" found {name_some(unknown)}. Binary predictions can be scored under"
-                " true-vs-ooc, true-vs-mc and all-false."
+                f"protocol {self.name!r}: unknown label {name_some(unknown)}. Binary"
+                " predictions are scored under true-vs-ooc, true-vs-mc and all-false."
             )
         return values
 
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Rows of a table that this protocol scores, with ``label`` mapped to its
-        classes; a copy.
+        """Rows of a table that this protocol scores, ``label`` mapped to its classes.
 
         Works on pair tables and on tables of predictions alike.
 
@@ -78,26 +93,21 @@ class Protocol:
             No row is left, or the labels are binary and the protocol needs to tell the
             false classes apart.
         """
-        if unknown := sorted(
-            {str(label) for label in table["label"]} - {*LABELS, *self.keeps}
-        ):
+        labels = set(map(str, table["label"]))
+        if unknown := sorted(labels - {*LABELS, *self.keeps}):
             raise DataError(
-                f"protocol {self.name!r} must tell {', '.join(self.keeps)} rows apart,"
-                f" found the label {name_some(unknown)}. Tables with binary labels are"
-                " scored under all-false."
+                f"protocol {self.name!r} expects {', '.join(self.keeps)}, found"
+                f" {name_some(unknown)}. Binary labels are scored under all-false."
             )
         rows = table[table["label"].isin(self.keeps)]
         if rows.empty:
             raise DataError(
-                f"protocol {self.name!r}: no row is {' or '.join(self.keeps)} among"
-                f" {len(table):,}."
+                f"protocol {self.name!r}: no row is {' or '.join(self.keeps)}."
             )
         return rows.assign(label=self.to_classes(rows["label"]))
 
     def chance(self, table: pd.DataFrame) -> float:
-        """Accuracy of the best constant answer on a table.
-
-        The share of its largest class, 0 to 1.
+        """Accuracy of the best constant answer: the share of the largest class.
 
         >>> table = pd.DataFrame({"label": ["true", "out-of-context", "miscaptioned"]})
         >>> PROTOCOLS["all-false"].chance(table), PROTOCOLS["true-vs-ooc"].chance(table)
@@ -106,43 +116,27 @@ class Protocol:
         return float(self.select(table)["label"].value_counts(normalize=True).max())
 
 
+_OOC, _MC = (TRUE, OUT_OF_CONTEXT), (TRUE, MISCAPTIONED)
+_ALL = (*LABELS, MISINFORMATION)
 PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
         Protocol("three-class", "Three classes", LABELS, LABELS),
-        Protocol(
-            "true-vs-ooc",
-            "True vs OOC (VERITE-B)",
-            (TRUE, OUT_OF_CONTEXT),
-            BINARY_LABELS,
-        ),
-        Protocol(
-            "true-vs-mc", "True vs MC (VERITE-B)", (TRUE, MISCAPTIONED), BINARY_LABELS
-        ),
-        Protocol(
-            "all-false",
-            "True vs all misinformation",
-            (*LABELS, MISINFORMATION),
-            BINARY_LABELS,
-        ),
+        Protocol("true-vs-ooc", "True vs OOC (VERITE-B)", _OOC, BINARY_LABELS),
+        Protocol("true-vs-mc", "True vs MC (VERITE-B)", _MC, BINARY_LABELS),
+        Protocol("all-false", "True vs all misinformation", _ALL, BINARY_LABELS),
     )
 }
 """The protocols by name."""
 
 
 def protocol_named(protocol: str | Protocol) -> Protocol:
-    """Return a protocol by its name; a :class:`Protocol` is passed through.
-
-    Raises
-    ------
-    ParameterError
-        There is none of that name.
-    """
+    """Return a protocol by its name; a :class:`Protocol` is passed through."""
     if isinstance(protocol, Protocol):
         return protocol
     if protocol not in PROTOCOLS:
         raise ParameterError(
-            f"unknown protocol: {protocol!r}. Known: {', '.join(PROTOCOLS)}."
+            f"unknown protocol {protocol!r}. Known: {', '.join(PROTOCOLS)}."
         )
     return PROTOCOLS[protocol]
 
@@ -155,17 +149,18 @@ def score(
     resamples: int = 2000,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Accuracy and accuracy of each class under a protocol, each with its interval.
+    """Accuracy overall and of each class under a protocol, each with its interval.
+
+    The accuracy of a class is its recall; its interval draws the groups that hold rows
+    of that class.
 
     Parameters
     ----------
     predictions
         Columns ``pair_id``, ``label`` (the true one), ``prediction`` and ``group``;
-        where several seeds were run, ``seed``, one row for each pair and seed. Further
-        columns are ignored.
+        where several seeds were run, ``seed``, one row per pair and seed.
     seed, resamples, level
-        Of the intervals: see :func:`verite.evaluation.grouped_bootstrap`. For the
-        accuracy of a class the groups that hold rows of that class are drawn.
+        See :func:`verite.evaluation.grouped_bootstrap`.
 
     Returns
     -------
@@ -177,10 +172,8 @@ def score(
     Raises
     ------
     DataError
-        A column is missing; a pair stands twice under one seed, or with two labels or
-        groups; labels do not fit the protocol.
-    ParameterError
-        Unknown protocol.
+        A column is missing; a pair has two predictions, labels or groups; labels do
+        not fit the protocol.
 
     >>> table = pd.DataFrame({
     ...     "pair_id": ["1", "2", "3", "4"], "group": ["a", "a", "b", "b"],
@@ -205,49 +198,33 @@ def score(
     for metric, part in parts.items():
         interval = Interval(np.nan, np.nan, np.nan, 0, 0)
         if part.any():
+            groups = rows["group"].to_numpy()[part]
             interval = grouped_bootstrap(
-                correct[part],
-                rows["group"].to_numpy()[part],
-                seed=seed,
-                resamples=resamples,
-                level=level,
+                correct[part], groups, seed=seed, resamples=resamples, level=level
             )
-        results.append(
-            (
-                chosen.name,
-                metric,
-                interval.value,
-                interval.low,
-                interval.high,
-                rows.loc[part, "pair_id"].nunique(),
-            )
-        )
-    return pd.DataFrame(
-        results, columns=["protocol", "metric", "value", "low", "high", "n"]
-    )
+        n = rows.loc[part, "pair_id"].nunique()
+        results.append((chosen.name, metric, *interval[:3], n))
+    columns = ["protocol", "metric", "value", "low", "high", "n"]
+    return pd.DataFrame(results, columns=columns)
 
 
 def _check(predictions: pd.DataFrame) -> None:
     needed = ("pair_id", "label", "prediction", "group")
-    missing = [name for name in needed if name not in predictions]
-    if missing:
+    if missing := [name for name in needed if name not in predictions]:
         raise DataError(
-            f"predictions: missing column {name_some(missing)}. Expected"
-            f" {', '.join(needed)}; found {name_some(predictions.columns, 20)}."
+            f"predictions: missing column {name_some(missing)}. Found:"
+            f" {name_some(predictions.columns, 20)}."
         )
     key = ["pair_id", "seed"] if "seed" in predictions else ["pair_id"]
-    twice = predictions.duplicated(key)
-    if twice.any():
-        found = name_some(predictions.loc[twice, "pair_id"].unique())
+    if (repeated := predictions.duplicated(key)).any():
+        pairs = name_some(predictions.loc[repeated, "pair_id"].unique())
         raise DataError(
-            f"predictions: expected one row for each {' and '.join(key)}, found more"
-            f" for {found}. Score one detector at a time; tell repetitions apart by a"
-            " column `seed`."
+            f"predictions: duplicate {' and '.join(key)}: {pairs}. Score one detector"
+            " at a time; number repetitions in a column `seed`."
         )
     facts = predictions[["pair_id", "label", "group"]].drop_duplicates()
-    torn = facts["pair_id"].duplicated()
-    if torn.any():
+    if (torn := facts["pair_id"].duplicated()).any():
         raise DataError(
-            "predictions: a pair has one label and one group;"
-            f" {name_some(facts.loc[torn, 'pair_id'])} has several."
+            "predictions: several labels or groups for"
+            f" {name_some(facts.loc[torn, 'pair_id'])}."
         )

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from verite.errors import DataError, ParameterError
-from verite.evaluation import PROTOCOLS, score
+from verite.evaluation import PROTOCOLS, accuracy, score
 from verite.pairs import LABELS, to_binary
 
 
@@ -69,18 +69,13 @@ def test_naming_the_other_false_class_is_right_under_two_classes() -> None:
     assert value(score(table, "three-class")) == pytest.approx(1 / 3)
 
 
-def test_binary_predictions_can_be_scored_under_two_classes() -> None:
+def test_binary_predictions_fit_two_classes_only() -> None:
     table = predictions()
     binary = table.assign(prediction=to_binary(table["prediction"]))
-    pd.testing.assert_frame_equal(
-        score(binary, "true-vs-mc"), score(table, "true-vs-mc")
-    )
-
-
-def test_binary_predictions_under_three_classes_are_refused() -> None:
-    table = predictions()
+    two = score(binary, "true-vs-mc")
+    pd.testing.assert_frame_equal(two, score(table, "true-vs-mc"))
     with pytest.raises(DataError, match="true-vs-ooc, true-vs-mc and all-false"):
-        score(table.assign(prediction=to_binary(table["prediction"])), "three-class")
+        score(binary, "three-class")
 
 
 @pytest.mark.parametrize("protocol", ["three-class", "true-vs-ooc", "true-vs-mc"])
@@ -94,13 +89,10 @@ def test_a_benchmark_with_binary_labels_is_scored_under_all_false_alone(
 
 
 def test_chance_is_the_share_of_the_largest_class() -> None:
-    table = pd.DataFrame(
-        {"label": ["true"] * 338 + ["out-of-context"] * 325 + ["miscaptioned"] * 338}
-    )
-    chances = {
-        name: round(protocol.chance(table), 4) for name, protocol in PROTOCOLS.items()
-    }
-    assert chances == {
+    labels = ["true"] * 338 + ["out-of-context"] * 325 + ["miscaptioned"] * 338
+    table = pd.DataFrame({"label": labels})
+    chances = [round(protocol.chance(table), 4) for protocol in PROTOCOLS.values()]
+    assert dict(zip(PROTOCOLS, chances, strict=True)) == {
         "three-class": 0.3377,
         "true-vs-ooc": 0.5098,
         "true-vs-mc": 0.5,
@@ -108,9 +100,7 @@ def test_chance_is_the_share_of_the_largest_class() -> None:
     }
 
 
-def test_pairs_repeated_under_several_seeds_count_once_and_stay_in_their_group() -> (
-    None
-):
+def test_repetitions_count_once_and_stay_in_their_group() -> None:
     once = predictions()
     thrice = pd.concat([once.assign(seed=seed) for seed in range(3)], ignore_index=True)
     pd.testing.assert_frame_equal(
@@ -118,36 +108,27 @@ def test_pairs_repeated_under_several_seeds_count_once_and_stay_in_their_group()
     )
 
 
-def test_two_detectors_in_one_table_are_refused() -> None:
-    table = predictions()
-    with pytest.raises(DataError, match="found more for p0, p1"):
-        score(pd.concat([table, table]), "three-class")
-
-
-def test_a_pair_with_two_labels_is_refused() -> None:
-    table = pd.concat(
-        [predictions(2).assign(seed=0), predictions(2).assign(seed=1, label="true")]
-    )
-    with pytest.raises(DataError, match="p1 has several"):
-        score(table, "three-class")
-
-
-def test_a_missing_column_is_named() -> None:
-    with pytest.raises(DataError, match="missing column group"):
-        score(predictions().drop(columns="group"), "three-class")
-
-
-def test_an_unknown_protocol_is_named_beside_those_there_are() -> None:
-    with pytest.raises(
-        ParameterError,
-        match=r"'binary'.*three-class, true-vs-ooc, true-vs-mc, all-false",
+def test_errors_of_a_user() -> None:
+    table = predictions(2)
+    seeds = [table.assign(seed=0), table.assign(seed=1, label="true")]
+    for bad, protocol, error, message in (
+        (pd.concat([table, table]), "three-class", DataError, "duplicate pair_id: p0"),
+        (pd.concat(seeds), "three-class", DataError, "several labels .* p1"),
+        (table.drop(columns="group"), "three-class", DataError, "missing column group"),
+        (table, "binary", ParameterError, "'binary'. Known: three-class, true-vs-ooc"),
+        (table[1:], "true-vs-mc", DataError, "no row is true or miscaptioned"),
     ):
-        score(predictions(), "binary")
+        with pytest.raises(error, match=message):
+            score(bad, protocol)
 
 
-def test_a_protocol_that_keeps_no_row_is_refused() -> None:
-    with pytest.raises(DataError, match="no row is true or miscaptioned among 1"):
-        PROTOCOLS["true-vs-mc"].select(pd.DataFrame({"label": ["out-of-context"]}))
+def test_accuracy_is_the_share_of_right_answers_on_aligned_rows() -> None:
+    truth = pd.Series(["true", "miscaptioned"], index=["a", "b"])
+    assert accuracy(truth, ["true", "true"]) == 0.5
+    with pytest.raises(DataError, match="2 of truth, 1 of predicted"):
+        accuracy(truth, ["true"])
+    with pytest.raises(DataError, match="different indexes"):
+        accuracy(truth, truth.iloc[::-1])
 
 
 def test_a_class_without_rows_is_shown_empty() -> None:

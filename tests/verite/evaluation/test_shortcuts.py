@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from verite.datasets import load
-from verite.errors import DataError
+from verite.errors import DataError, ParameterError
 from verite.evaluation import (
     PROTOCOLS,
     accuracy,
@@ -21,6 +22,7 @@ from verite.evaluation import (
     tfidf_probe,
     unimodal_ceiling,
 )
+from verite.pairs import LABELS
 
 scored = st.lists(
     st.tuples(st.integers(-3, 3), st.sampled_from(["true", "miscaptioned"])),
@@ -78,39 +80,68 @@ def shared_words() -> pd.DataFrame:
 
 
 def test_the_tfidf_probe_finds_a_giveaway_word_and_nothing_else() -> None:
-    found = tfidf_probe(shared_words())
-    wrong = found.query("label == 'miscaptioned' and prediction != 'miscaptioned'")
+    table = tfidf_probe(shared_words(), folds=3)
+    wrong = table.query("label == 'miscaptioned' and prediction != 'miscaptioned'")
     assert wrong.empty
-    assert accuracy(found["label"], found["prediction"]) == pytest.approx(2 / 3)
+    assert accuracy(table["label"], table["prediction"]) == pytest.approx(2 / 3)
+    assert table.groupby("group")["fold"].nunique().eq(1).all()
+    assert sorted(table["fold"].unique()) == [0, 1, 2]
 
 
-def test_the_tfidf_probe_holds_whole_groups_out() -> None:
-    found = tfidf_probe(shared_words(), folds=3)
-    assert found.groupby("group")["fold"].nunique().eq(1).all()
-    assert sorted(found["fold"].unique()) == [0, 1, 2]
-
-
-def test_the_tfidf_probe_repeats_itself_and_follows_its_seed() -> None:
+def test_the_tfidf_probe_follows_its_seed() -> None:
     pairs = shared_words()
-    pd.testing.assert_frame_equal(
-        tfidf_probe(pairs, seed=1), tfidf_probe(pairs, seed=1)
-    )
-    assert not tfidf_probe(pairs, seed=1)["fold"].equals(
-        tfidf_probe(pairs, seed=2)["fold"]
-    )
+    first, same, other = (tfidf_probe(pairs, seed=seed) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, same)
+    assert not first["fold"].equals(other["fold"])
 
 
 def test_a_training_fold_of_one_class_is_refused() -> None:
-    pairs = pd.DataFrame(
-        {
-            "pair_id": ["1", "2"],
-            "caption": ["a boat", "a dog"],
-            "label": ["true", "miscaptioned"],
-            "group": ["g", "h"],
-        }
-    )
+    rows = [["1", "a boat", "true", "g"], ["2", "a dog", "miscaptioned", "h"]]
+    pairs = pd.DataFrame(rows, columns=["pair_id", "caption", "label", "group"])
     with pytest.raises(DataError, match="all 1 training pairs are"):
         tfidf_probe(pairs, folds=2)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 8), st.sampled_from(LABELS)), min_size=1))
+def test_the_ceiling_is_what_a_free_model_of_the_id_reaches(rows) -> None:
+    pairs = pd.DataFrame(rows, columns=["image_id", "label"])
+    one_hot, y = np.eye(9)[pairs["image_id"]], pairs["label"]
+    reached = DecisionTreeClassifier(random_state=0).fit(one_hot, y).score(one_hot, y)
+    ceiling = unimodal_ceiling(pairs, "image")
+    assert ceiling.value == pytest.approx(reached)
+    assert ceiling.majority <= ceiling.value <= 1
+
+
+def test_a_balanced_table_gives_one_modality_nothing() -> None:
+    rows = [["i", "s", "true"], ["i", "t", "false"], ["j", "s", "true"]]
+    rows.append(["j", "t", "false"])
+    pairs = pd.DataFrame(rows, columns=["image_id", "text_id", "label"])
+    assert unimodal_ceiling(pairs, "image").value == 0.5
+    assert unimodal_ceiling(pairs, "text").value == 1
+    with pytest.raises(ParameterError, match="image, text"):
+        unimodal_ceiling(pairs, "audio")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "image", "text"),
+    [
+        ("three-class", 66.2, 67.5),
+        ("true-vs-ooc", 100.0, 51.0),
+        ("true-vs-mc", 50.0, 100.0),
+    ],
+)
+def test_fact_13_the_ceilings_of_verite(real_data, protocol, image, text) -> None:
+    pairs = load("verite", embeddings=False).pairs
+    assert round(100 * unimodal_ceiling(pairs, "image", protocol).value, 1) == image
+    assert round(100 * unimodal_ceiling(pairs, "text", protocol).value, 1) == text
+
+
+def test_facts_12_and_13_counts_of_verite(real_data: Path) -> None:
+    pairs = load("verite", embeddings=False).pairs
+    image, text = unimodal_ceiling(pairs, "image"), unimodal_ceiling(pairs, "text")
+    assert (image.n, image.distinct, text.distinct) == (1001, 663, 675)
+    assert round(image.majority, 3) == round(text.majority, 3) == 0.338
 
 
 def test_fact_14_caption_length_alone_tells_true_from_miscaptioned(
@@ -146,27 +177,16 @@ def test_fact_14_words_alone_beat_chance_on_three_classes(real_data: Path) -> No
 def test_fact_15_similarity_tells_out_of_context_apart_but_hardly_miscaptioned(
     real_data: Path, protocol: str, reached: float
 ) -> None:
-    dataset = load("verite")
-    pairs = PROTOCOLS[protocol].select(dataset.pairs)
-    assert dataset.images is not None
-    assert dataset.texts is not None
-    images, texts = dataset.images.normalised(), dataset.texts.normalised()
-    cosine = np.einsum(
-        "ij,ij->i", images.rows(pairs["image_id"]), texts.rows(pairs["text_id"])
-    )
-    found = similarity_threshold(cosine, pairs["label"])
+    data = load("verite")
+    pairs = PROTOCOLS[protocol].select(data.pairs)
+    found = similarity_threshold(data.similarities(pairs), pairs["label"])
     assert round(100 * found.accuracy, 1) == reached
     assert found.true_above
 
 
 def test_fact_15_mean_similarity_of_each_class(real_data: Path) -> None:
-    dataset = load("verite")
-    image, text = (tokens for tokens in np.moveaxis(dataset.tokens(), 1, 0))
-    means = (
-        pd.Series(np.einsum("ij,ij->i", image, text))
-        .groupby(dataset.pairs["label"])
-        .mean()
-    )
+    data = load("verite")
+    means = pd.Series(data.similarities()).groupby(data.pairs["label"]).mean()
     assert means.round(3).to_dict() == pytest.approx(
         {"true": 0.304, "miscaptioned": 0.292, "out-of-context": 0.240}
     )
