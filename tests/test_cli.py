@@ -107,12 +107,12 @@ def test_the_list_of_notebooks_names_each_parameter():
         ),
         (
             ("encode", "pairs.csv"),
-            "verite: where should the vectors go? Add --out FOLDER.",
+            "verite: no folder for the vectors. Add --out FOLDER.",
         ),
         (("encode", "gone.csv", "--out", "out"), "verite: no such file: gone.csv"),
         (
             ("data", "pairs", "newsroom", "out.csv"),
-            "verite: a newsroom has images that have to be drawn.",
+            "verite: a newsroom has images to be drawn.",
         ),
         (
             ("data", "pairs", "reuters", "out.csv"),
@@ -200,7 +200,7 @@ def test_the_data_commands_say_where_what_and_how(tmp_path):
     )
     status = verite("data", "status", VERITE_DATA=home).stdout
     assert "verite/VERITE.csv" in status
-    assert "not there" in status
+    assert "missing" in status
     assert "Fetch it with: verite data fetch verite" in status
     assert "https://docs.google.com/forms" in status
 

@@ -1,15 +1,39 @@
-"""Options of the command line that repeat: ``-p KEY VALUE`` and ``NAME=VALUE``."""
+"""Options that several commands share, and how ``-p KEY VALUE`` is parsed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from verite.errors import ParameterError
 
-__all__ = ["join_options", "parse_options"]
+__all__ = [
+    "CaptionVectors",
+    "Force",
+    "Out",
+    "Parameters",
+    "Seed",
+    "join_options",
+    "parse_options",
+]
+
+Out = Annotated[Path, typer.Option(help="Output folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p", "--parameter", metavar="KEY VALUE", help="A parameter; repeat for more."
+    ),
+]
+CaptionVectors = Annotated[Path | None, typer.Option(help="Vectors of the captions.")]
 
 
 def join_options(words: list[str]) -> list[str]:
-    """Join ``-p key value`` into ``-p key=value``, which the parser of options can
-    repeat.
+    """Join ``-p key value`` into ``-p key=value``, which click can repeat.
 
     >>> join_options(["run", "a", "-p", "folds", "5", "-p", "seed=-1"])
     ['run', 'a', '-p', 'folds=5', '-p', 'seed=-1']
@@ -31,21 +55,23 @@ def join_options(words: list[str]) -> list[str]:
     return joined
 
 
-def parse_options(words: list[str]) -> dict[str, str]:
+def parse_options(words: Iterable[str] | None) -> dict[str, str]:
     """Values by name from ``NAME=VALUE`` words.
 
     Raises
     ------
     ParameterError
-        A name is given twice.
+        A word has no ``=``, or a name is given twice.
 
     >>> parse_options(["a=1", "b=x=y"])
     {'a': '1', 'b': 'x=y'}
     """
-    found: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in found:
+    options: dict[str, str] = {}
+    for word in words or ():
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise ParameterError(f"expected NAME=VALUE, found {word!r}.")
+        if key in options:
             raise ParameterError(f"parameter {key} is given twice.")
-        found[key] = value
-    return found
+        options[key] = value
+    return options
