@@ -1,12 +1,10 @@
-"""Building a benchmark like VERITE.
+"""Building a benchmark like VERITE: the steps of the paper's Fig. 2 as tools.
 
-The steps of the paper's Fig. 2 as tools on a table of fact-checked articles.
-
-:func:`read` opens the table, :func:`check` flags each article against the criteria,
-:mod:`~verite.building.captions` looks at what captions give away,
+:func:`read` opens a table of fact-checked articles, :func:`check` flags each against
+the criteria, :mod:`~verite.building.captions` looks at what captions give away,
 :func:`rank_candidates` proposes out-of-context images, :func:`unpack` makes the pairs
-(:func:`pack` takes them apart again) and :func:`balance` checks them. :func:`build`
-does all of it: ``verite build ARTICLES.csv --out FOLDER``.
+(:func:`pack` reverses it) and :func:`balance` checks them. :func:`build` does all of
+it: ``verite build ARTICLES.csv --out FOLDER``.
 """
 
 from verite.building.articles import read

@@ -1,10 +1,6 @@
-"""Captions looked at alone.
+"""Captions on their own: what gives a false one away, differences, form (section 3.2).
 
-What gives a false one away, how true and false ones differ, and their form (paper,
-section 3.2).
-
-All of it is rules that can be read, and none of it is a judge: what is found is for a
-person to look at.
+All of it is readable rules, and none of it is a judge: a person looks at the findings.
 """
 
 from __future__ import annotations
@@ -34,22 +30,20 @@ __all__ = [
     "table",
 ]
 
-GIVEAWAYS = {
-    "doubt": (
-        "supposedly", "allegedly", "alleged", "purportedly", "purported", "reportedly", "ostensibly", "so-called", "claims?", "claimed",
-        "claiming", "rumou?rs?", "rumou?red", "unverified", "unproven", "unconfirmed",
-    ),
-    "contrast": (
-        "however", "instead", "rather than", "in fact", "in reality", "actually", "really", "despite", "although", "though", "contrary to",
-        "unrelated",
-    ),
-    "verdict": (
-        "fake", "faked", "false", "falsely", "untrue", "hoax(?:es)?", "myths?", "misleading", "misleadingly", "misrepresent(?:s|ed|ing)?",
-        "miscaptioned", "mistakenly", "wrongly", "incorrect(?:ly)?", "inaccurate(?:ly)?", "debunked", "out of context", "doctored",
-        "no evidence", "this is not the case",
-    ),
-    "negation": ("not", "no(?!\\. ?\\d)", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without", "\\w+n['’]t"),
-}  # fmt: skip
+_WORDS = {
+    "doubt": r"""supposedly, allegedly, alleged, purportedly, purported, reportedly,
+        ostensibly, so-called, claims?, claimed, claiming, rumou?rs?, rumou?red,
+        unverified, unproven, unconfirmed""",
+    "contrast": r"""however, instead, rather than, in fact, in reality, actually,
+        really, despite, although, though, contrary to, unrelated""",
+    "verdict": r"""fake, faked, false, falsely, untrue, hoax(?:es)?, myths?, misleading,
+        misleadingly, misrepresent(?:s|ed|ing)?, miscaptioned, mistakenly, wrongly,
+        incorrect(?:ly)?, inaccurate(?:ly)?, debunked, out of context, doctored,
+        no evidence, this is not the case""",
+    "negation": r"""not, no(?!\. ?\d), never, none, nobody, nothing, neither, nor,
+        cannot, without, \w+n['’]t""",
+}
+GIVEAWAYS = {kind: tuple(re.split(r",\s+", text)) for kind, text in _WORDS.items()}
 """Patterns of words that doubt, contradict, judge or deny, by kind.
 
 A false caption that holds one can be told without its image.
@@ -64,23 +58,10 @@ _VERB = r"(?:show|depict|document|captur|portray|illustrat|featur)(?:s|es|ed|e|i
 _START = rf"\W*(?:(?:an?|the|this|these)\s+)?(?:[\w'’-]+\s+){{0,2}}?{_NOUN}[,:]?\s+"
 _SHOWS = re.compile(rf"{_START}(?!of\b)(?:\S+\s+){{0,8}}?{_VERB}\s+", re.IGNORECASE)
 _OF = re.compile(rf"{_START}(?:was\s+|were\s+)?(?:of|from|taken)\s+", re.IGNORECASE)
-_DIRECT = re.compile(r"An image shows\s")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_LEADING = {
-    "a",
-    "an",
-    "the",
-    "this",
-    "these",
-    "that",
-    "those",
-    "two",
-    "three",
-    "several",
-    "some",
-    "many",
-    "people",
-}
+_LEADING = re.compile(
+    "an?|the|th(?:is|at|[eo]se)|two|three|several|some|many|people", re.IGNORECASE
+)
 
 
 class Finding(NamedTuple):
@@ -99,56 +80,41 @@ class Comparison(NamedTuple):
     true_words: int
     false_words: int
     shared: float
-    """Distinct words they share, over all distinct words of both.
-
-    0 to 1, whatever their case.
-    """
+    """Distinct words they share, over all distinct words of both, 0 to 1."""
     similarity: float
-    """Words that match in order, over the mean number of words.
-
-    0 to 1 (:class:`difflib.SequenceMatcher`).
-    """
+    """Words that match in order, over the mean number of words, 0 to 1
+    (:class:`difflib.SequenceMatcher`)."""
     opening: int
-    """How many words they begin with are the same."""
+    """How many words at the beginning are the same."""
     true_sentences: int
     false_sentences: int
 
 
 def find_giveaways(caption: str) -> list[Finding]:
-    """Find words that doubt, contradict, judge or deny, in the order in which they
-    stand.
+    """Find words that doubt, contradict, judge or deny, in the order of the caption.
 
-    >>> find_giveaways("Photo allegedly shows a boat that didn't sink.")
-    [Finding(kind='doubt', word='allegedly', at=6), Finding(kind='negation', word="didn't", at=34)]
+    >>> [finding.word for finding in find_giveaways("It allegedly didn't sink.")]
+    ['allegedly', "didn't"]
     """
-    found = (
+    findings = [
         Finding(kind, match[0], match.start())
         for kind, pattern in _PATTERNS.items()
         for match in pattern.finditer(caption)
-    )
-    return sorted(found, key=lambda finding: finding.at)
+    ]
+    return sorted(findings, key=lambda finding: finding.at)
 
 
 def compare(true: str, false: str) -> Comparison:
     """Compare two captions in length, words and build.
 
-    >>> compare("An image shows a boat in 2019.", "An image shows a shark in 2020.")
-    Comparison(true_words=7, false_words=7, shared=0.5555555555555556, similarity=0.7142857142857143, opening=4, true_sentences=1, \
-false_sentences=1)
+    >>> compare("An image shows a boat in 2019.", "An image shows a shark in 2020.")[:3]
+    (7, 7, 0.5555555555555556)
     """
-    words = [
+    a, b = (
         re.sub(r"[^\w\s'’-]", " ", caption.casefold()).split()
         for caption in (true, false)
-    ]
-    distinct = [set(each) for each in words]
-    opening = next(
-        (
-            at
-            for at, (one, other) in enumerate(zip(*words, strict=False))
-            if one != other
-        ),
-        min(map(len, words)),
     )
+    differ = [one != other for one, other in zip(a, b, strict=False)]
     sentences = [
         len(re.findall(r"[.!?]+(?=\W*(?:\s[^\W\d_a-z]|$))", caption)) or 1
         for caption in (true, false)
@@ -156,56 +122,49 @@ false_sentences=1)
     return Comparison(
         len(true.split()),
         len(false.split()),
-        len(distinct[0] & distinct[1]) / max(1, len(distinct[0] | distinct[1])),
-        difflib.SequenceMatcher(a=words[0], b=words[1], autojunk=False).ratio(),
-        opening,
+        len({*a} & {*b}) / max(1, len({*a} | {*b})),
+        difflib.SequenceMatcher(a=a, b=b, autojunk=False).ratio(),
+        [*differ, True].index(True),
         *sentences,
     )
 
 
 def form(caption: str) -> str:
-    """How a caption ties itself to its image.
+    """How a caption refers to its image.
 
     ``shows`` ("An image shows …"), ``of`` ("Photo of …", "Image from …") or ``""``.
 
-    >>> form("A photograph, taken in 2012, shows a boat."), form("Photo of a boat."), form("A boat sank.")
-    ('shows', 'of', '')
+    >>> [form(text) for text in ("A photo, taken in 2012, shows a boat.", "A boat.")]
+    ['shows', '']
     """
-    plain = to_latin(caption)
-    return "shows" if _SHOWS.match(plain) else "of" if _OF.match(plain) else ""
+    latin = to_latin(caption)
+    return "shows" if _SHOWS.match(latin) else "of" if _OF.match(latin) else ""
 
 
 def suggest(caption: str) -> tuple[str, bool]:
-    """Put a caption into the form "An image shows …", and say whether a rule was
-    enough.
+    """Put a caption into the form "An image shows …"; whether a rule was enough.
 
-    Openings of the form ``shows`` and ``of`` are replaced, unless they say more than
+    Openings of the forms ``shows`` and ``of`` are replaced, unless they say more than
     that there is an image. Where there is none the form is put in front, and a person
-    has to see to the grammar.
+    has to correct the grammar.
 
     >>> suggest("Photo of a boat.")
     ('An image shows a boat.', True)
     >>> suggest("The mayor leaving a boat.")
     ('An image shows the mayor leaving a boat.', False)
     """
-    plain = to_latin(caption)
-    if match := _SHOWS.match(plain) or _OF.match(plain):
-        says_more = len(match[0].split()) > 4 or re.search(
-            r"\b(?:from|taken)\s+$", match[0], re.IGNORECASE
-        )
+    latin = to_latin(caption)
+    if match := _SHOWS.match(latin) or _OF.match(latin):
         # "A photograph, taken in 2012, shows …" would lose the year.
-        return (
-            (caption, form(caption) == "shows")
-            if says_more
-            else ("An image shows " + caption[match.end() :], True)
-        )
-    if re.match(
-        _START, plain, re.IGNORECASE
-    ):  # "A photograph by …" is no case for a second opening
+        source = re.search(r"\b(?:from|taken)\s+$", match[0], re.IGNORECASE)
+        if len(match[0].split()) > 4 or source:
+            return caption, form(caption) == "shows"
+        return "An image shows " + caption[match.end() :], True
+    if re.match(_START, latin, re.IGNORECASE):  # "A photograph by …" has an opening
         return caption, False
     text = caption.lstrip()
     first = re.match(r"\w*", text)
-    if first and first[0].casefold() in _LEADING:
+    if first and _LEADING.fullmatch(first[0]):
         text = text[0].lower() + text[1:]
     return f"An image shows {text}", False
 
@@ -213,16 +172,15 @@ def suggest(caption: str) -> tuple[str, bool]:
 def keywords(caption: str, k: int = 5) -> list[str]:
     """Words of a caption to search images with.
 
-    The first ``k`` that mean something, without the opening that names an image.
-
-    On VERITE, whose authors chose their queries by hand and often put them in other
-    words, this agrees with them better than the rarest words or names do.
+    The first ``k`` that mean something, without the opening that names an image. On
+    VERITE, whose authors chose their queries by hand and often in other words, this
+    agrees with them better than the rarest words or names do.
 
     >>> keywords("An image shows a collapsed bridge over a river in June 2020.")
     ['collapsed', 'bridge', 'river', 'June']
     """
-    plain = to_latin(caption)
-    opening = _SHOWS.match(plain) or _OF.match(plain)
+    latin = to_latin(caption)
+    opening = _SHOWS.match(latin) or _OF.match(latin)
     words = _WORD.findall(caption[opening.end() :] if opening else caption)
     short = [re.sub(r"['’]s?$", "", word) for word in words]
     return list(
@@ -235,33 +193,33 @@ def keywords(caption: str, k: int = 5) -> list[str]:
 
 
 def agreement(words: Iterable[str], query: str) -> float:
-    """Share of a query's words that stand among ``words``, by their first five letters.
+    """Share of a query's words that are among ``words``, by their first five letters.
 
     0 to 1, NaN for a query without words.
 
-    >>> agreement(keywords("An image shows a collapsed bridge over a river."), "collapsed railway bridges")
+    >>> agreement(["collapsed", "bridge", "river"], "collapsed railway bridges")
     0.6666666666666666
     """
-    offered, asked = (
-        {word.casefold()[:5] for word in some} for some in (words, keywords(query, 99))
-    )
-    return len(offered & asked) / len(asked) if asked else float("nan")
+    a, b = stems(words), stems(keywords(query, 99))
+    return len(a & b) / len(b) if b else float("nan")
+
+
+def stems(words: Iterable[str]) -> set[str]:
+    """The first five letters of each word, whatever its case."""
+    return {word.casefold()[:5] for word in words}
 
 
 def odd_letters(caption: str) -> str:
     """Letters of other scripts than Latin, each once.
 
-    Some look like Latin ones and are others to a tokeniser.
+    Some look like Latin ones, but are others to a tokeniser.
 
     >>> odd_letters("\u0391 boat.") == "\u0391"
     True
     """
+    letters = dict.fromkeys(letter for letter in caption if letter.isalpha())
     return "".join(
-        dict.fromkeys(
-            letter
-            for letter in caption
-            if letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")
-        )
+        x for x in letters if not unicodedata.name(x, "").startswith("LATIN")
     )
 
 
@@ -271,39 +229,23 @@ def table(articles: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns
     -------
     captions : pandas.DataFrame
-        One row an article: ``id``, the fields of :class:`Comparison`, and for each of
-        its captions its form, the suggested text, whether a rule was enough, and odd
-        letters; ``keywords`` of the true caption.
+        One row per article: ``id``, the fields of :class:`Comparison`, ``keywords`` of
+        the true caption, and for each of its captions its form, the suggested text,
+        whether a rule was enough (``sure``), and odd letters.
     giveaways : pandas.DataFrame
-        One row a finding: ``id``, ``caption`` (``true`` or ``false``), ``kind``,
+        One row per finding: ``id``, ``caption`` (``true`` or ``false``), ``kind``,
         ``word``, ``at``.
-
-    >>> both = pd.DataFrame([("1", "An image shows a boat.", "Photo of no boat.")], columns=["id", "true_caption", "false_caption"])
-    >>> captions, giveaways = table(both)
-    >>> captions.loc[0, ["false_form", "false_suggested", "keywords"]].tolist()
-    ['of', 'An image shows no boat.', 'boat']
-    >>> giveaways.to_numpy().tolist()
-    [['1', 'false', 'negation', 'no', 9]]
     """
-    rows, found = [], []
-    for key, true, false in zip(
-        articles["id"], articles["true_caption"], articles["false_caption"], strict=True
-    ):
-        row: dict[str, object] = {
-            "id": key,
-            **compare(true, false)._asdict(),
-            "keywords": " ".join(keywords(true)),
-        }
+    rows, findings = [], []
+    names = ["id", "true_caption", "false_caption"]
+    for key, true, false in articles[names].itertuples(index=False):
+        row: dict[str, object] = {"id": key, **compare(true, false)._asdict()}
+        row["keywords"] = " ".join(keywords(true))
         for name, caption in (("true", true), ("false", false)):
-            suggested, sure = suggest(caption)
-            row |= {
-                f"{name}_form": form(caption),
-                f"{name}_suggested": suggested,
-                f"{name}_sure": sure,
-                f"{name}_odd": odd_letters(caption),
-            }
-            found += [(key, name, *finding) for finding in find_giveaways(caption)]
+            row[f"{name}_form"] = form(caption)
+            row[f"{name}_suggested"], row[f"{name}_sure"] = suggest(caption)
+            row[f"{name}_odd"] = odd_letters(caption)
+            findings += [(key, name, *finding) for finding in find_giveaways(caption)]
         rows.append(row)
-    return pd.DataFrame(rows), pd.DataFrame(
-        found, columns=["id", "caption", "kind", "word", "at"]
-    )
+    columns = ["id", "caption", "kind", "word", "at"]
+    return pd.DataFrame(rows), pd.DataFrame(findings, columns=columns)

@@ -1,10 +1,7 @@
-"""``verite build``: a table of articles to pairs, with all that there is to look at on
-the way.
-"""
+"""``verite build``: a table of articles to pairs, with all there is to look at."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +18,7 @@ from verite.building.unpacking import Balance, balance, links, unpack
 from verite.embeddings import Embeddings, concatenate
 from verite.errors import DataError, ParameterError
 from verite.evaluation import length_probe, unimodal_ceiling
-from verite.files import sha256, write_csv, write_json, write_text
+from verite.files import check_overwrite, sha256, write_csv, write_json, write_text
 from verite.pairs import LABELS, MISCAPTIONED, OUT_OF_CONTEXT, TRUE
 
 __all__ = ["build"]
@@ -49,13 +46,12 @@ def build(
     ----------
     images, texts
         Files of vectors, as ``verite encode`` writes them for ``pairs.csv`` and for a
-        pool: images by ``image_id``, captions by ``text_id``. Articles whose image or
-        caption has no vector get no candidates.
+        pool. Articles whose image or caption has no vector get no candidates.
     k, same_picture
-        Candidates an article, and from which cosine on two images are one: see
+        Candidates per article, and the cosine from which on two images are one: see
         :func:`~verite.building.rank_candidates`.
     force
-        Replace what an earlier run wrote.
+        Replace existing files.
 
     Returns
     -------
@@ -65,120 +61,99 @@ def build(
     Raises
     ------
     ParameterError
-        A report is there and ``force`` is not set; vectors of images are given without
-        those of captions, or the other way round.
+        A report exists and ``force`` is not set; or only one of ``images`` and
+        ``texts`` is given.
     DataError
-        The table is none (see :func:`verite.building.read`), no article is left, or
-        vectors do not belong to it.
+        The table cannot be used (see :func:`verite.building.read`), no article is left,
+        or vectors do not belong to it.
     """
-    if (out / "report.json").exists() and not force:
-        raise ParameterError(
-            f"{out / 'report.json'} is there. Choose another folder, or replace it with"
-            " --force."
-        )
+    check_overwrite(out / "report.json", force)
     files = list(images)
     if bool(files) != bool(texts):
-        raise ParameterError(
-            "candidates need vectors of images and of captions. Give --images and"
-            " --texts, or neither."
-        )
+        raise ParameterError("candidates need both --images and --texts, or neither.")
     articles = read(table)
     flags = check(articles)
-    ruled_out = set(flags.loc[flags["flag"] == "not met", "id"])
-    kept = articles[~articles["id"].isin(ruled_out)]
+    ruled_out = flags[flags["flag"] == "not met"]
+    kept = articles[~articles["id"].isin(ruled_out["id"])]
     if kept.empty:
-        first = flags[flags["flag"] == "not met"].iloc[0]
+        first = ruled_out.iloc[0]
         raise DataError(
-            f"{table}: no article is left: all {len(articles):,} are ruled out, article"
+            f"{table}: all {len(articles):,} articles are ruled out, article"
             f" {first['id']} by {first['criterion']} ({first['why'] or 'a person'}). A"
             " column of a criterion's name with yes in it overrules the check."
         )
     captions, giveaways = look_at_captions(kept)
     pairs = unpack(kept, table.stem)
-    report = _report(table, articles, flags, captions, giveaways, pairs)
+    report: dict[str, Any] = {"table": table.name, "sha256": sha256(table)}
+    report |= _report(articles, flags, captions, giveaways, pairs)
+    tables = {
+        "images": links(kept),
+        "criteria": flags,
+        "captions": captions,
+        "giveaways": giveaways,
+        "pairs": pairs,
+    }
     if texts is not None:
-        candidates, report["candidates"] = _candidates(
-            pairs,
-            concatenate(map(Embeddings.load, files)),
-            Embeddings.load(texts),
-            k,
-            same_picture,
+        vectors = concatenate(map(Embeddings.load, files)), Embeddings.load(texts)
+        tables["candidates"], report["candidates"] = _candidates(
+            pairs, *vectors, k, same_picture
         )
-        write_csv(out / "candidates.csv", candidates)
-    write_csv(out / "images.csv", links(kept))
-    write_csv(out / "criteria.csv", flags)
-    write_csv(out / "captions.csv", captions)
-    write_csv(out / "giveaways.csv", giveaways)
-    write_csv(out / "pairs.csv", pairs)
+    for name, frame in tables.items():
+        write_csv(out / f"{name}.csv", frame)
     lines = _readable(report)
     write_text(out / "report.txt", "\n".join(lines) + "\n")
     write_json(out / "report.json", report)
+    paths = {"pairs": "pairs.csv", "links": "images.csv", "report": "report.json"}
     return [
         *lines,
         "",
-        f"pairs:  {out / 'pairs.csv'}",
-        f"links:  {out / 'images.csv'}",
-        f"report: {out / 'report.json'}",
+        *(f"{name + ':':8}{out / path}" for name, path in paths.items()),
     ]
 
 
 def _report(
-    table: Path,
     articles: pd.DataFrame,
     flags: pd.DataFrame,
     captions: pd.DataFrame,
     giveaways: pd.DataFrame,
     pairs: pd.DataFrame,
 ) -> dict[str, Any]:
-    counts = Counter(zip(flags["criterion"], flags["flag"], strict=True))
-    found = giveaways.groupby(["kind", "caption"])["id"].nunique()
-    labels = pairs["label"].value_counts().reindex(list(LABELS), fill_value=0)
+    by_flag = pd.crosstab(flags["criterion"], flags["flag"])
+    by_flag = by_flag.reindex(index=list(CRITERIA), columns=list(FLAGS), fill_value=0)
+    words = giveaways.groupby(["kind", "caption"])["id"].nunique()
     gap = captions["true_words"] - captions["false_words"]
-    forms = {
-        name: captions[f"{name}_form"].value_counts() for name in ("true", "false")
-    }
+    means = captions[["true_words", "false_words", "shared", "similarity"]].mean()
+    sides = ("true", "false")
     length = length_probe(pairs[pairs["label"].isin([TRUE, MISCAPTIONED])])
-    ceilings = {
-        "image": unimodal_ceiling(pairs, "image"),
-        "text": unimodal_ceiling(pairs, "text"),
-    }
+    image, text = (unimodal_ceiling(pairs, side) for side in ("image", "text"))
     report: dict[str, Any] = {
-        "table": table.name,
-        "sha256": sha256(table),
         "articles": len(articles),
-        "ruled_out": list(dict.fromkeys(flags.loc[flags["flag"] == "not met", "id"])),
-        "criteria": {
-            name: {flag: counts[name, flag] for flag in FLAGS} for name in CRITERIA
-        },
+        "ruled_out": list(flags.loc[flags["flag"] == "not met", "id"].unique()),
+        "criteria": by_flag.T.to_dict(),
         "captions": {
-            "true_words": float(captions["true_words"].mean()),
-            "false_words": float(captions["false_words"].mean()),
+            **{name: float(value) for name, value in means.items()},
             "true_longer": int((gap > 0).sum()),
             "false_longer": int((gap < 0).sum()),
-            "shared": float(captions["shared"].mean()),
-            "similarity": float(captions["similarity"].mean()),
             "same_opening": int((captions["opening"] >= 2).sum()),
             "forms": {
-                name: {
-                    kind or "none": int(one.get(kind, 0))
+                side: {
+                    kind or "none": int((captions[f"{side}_form"] == kind).sum())
                     for kind in ("shows", "of", "")
                 }
-                for name, one in forms.items()
+                for side in sides
             },
         },
         "giveaways": {
-            kind: {name: int(found.get((kind, name), 0)) for name in ("true", "false")}
+            kind: {side: int(words.get((kind, side), 0)) for side in sides}
             for kind in GIVEAWAYS
         },
-        "pairs": {label: int(number) for label, number in labels.items()},
+        "pairs": {label: int((pairs["label"] == label).sum()) for label in LABELS},
         "balance": asdict(balance(pairs)),
         "alone": {
             "length, true against miscaptioned": length.accuracy,
-            **{
-                f"{modality}, at best": ceiling.value
-                for modality, ceiling in ceilings.items()
-            },
-            "largest class": ceilings["image"].majority,
+            "image, at best": image.value,
+            "text, at best": text.value,
+            "largest class": image.majority,
         },
     }
     if "topic" in articles.columns:
@@ -227,85 +202,54 @@ def _candidates(
 
 
 def _readable(report: dict[str, Any]) -> list[str]:
-    about, alone, labels = report["captions"], report["alone"], report["pairs"]
-    even = Balance(**report["balance"])
-    lines = [
-        (
-            f"{report['table']}: {report['articles']:,} articles,"
-            f" {len(report['ruled_out']):,} ruled out"
-        ),
-        "",
-    ]
-    lines += [f"{'criterion':20}{'met':>8}{'look':>8}{'not met':>9}"]
+    about, even = report["captions"], Balance(**report["balance"])
+    articles, ruled_out = report["articles"], len(report["ruled_out"])
+    lines = [f"{report['table']}: {articles:,} articles, {ruled_out:,} ruled out", ""]
+    lines.append(f"{'criterion':20}{'met':>8}{'look':>8}{'not met':>9}")
     for name, n in report["criteria"].items():
-        lines.append(
-            f"{name:20}{n['met']:>8,}{n['look']:>8,}{n['not met']:>9,}  "
-            f" {CRITERIA[name].says}"
-        )
+        counts = f"{n['met']:>8,}{n['look']:>8,}{n['not met']:>9,}"
+        lines.append(f"{name:20}{counts}   {CRITERIA[name].says}")
     lines += [
         "",
-        (
-            f"words a caption: true {about['true_words']:.1f}, false"
-            f" {about['false_words']:.1f}"
-        ),
-        (
-            f"longer caption: the true one in {about['true_longer']:,} articles, the"
-            f" false one in {about['false_longer']:,}"
-        ),
-        (
-            f"true beside false: {about['shared']:.0%} of words shared, similarity"
-            f" {about['similarity']:.2f}"
-        ),
-        f"same two first words: {about['same_opening']:,}",
+        "words per caption: true {true_words:.1f}, false {false_words:.1f}",
+        "longer caption: true in {true_longer:,} articles, false in {false_longer:,}",
+        "true and false: {shared:.0%} of words shared, similarity {similarity:.2f}",
+        "same two first words: {same_opening:,}",
     ]
+    lines[-4:] = [line.format(**about) for line in lines[-4:]]
     for name, n in about["forms"].items():
         lines.append(
             f'{name} captions: {n["shows"]:,} like "An image shows", {n["of"]:,} like'
             f' "Photo of", {n["none"]:,} neither'
         )
     for kind, n in report["giveaways"].items():
-        lines.append(
-            f"giveaway words, {kind}: in {n['true']:,} true and {n['false']:,} false"
-            " captions"
-        )
+        counts = f"in {n['true']:,} true and {n['false']:,} false captions"
+        lines.append(f"giveaway words, {kind}: {counts}")
+    pairs = report["pairs"]
+    labels = ", ".join(f"{label} {number:,}" for label, number in pairs.items())
+    alone = ", ".join(f"{name} {value:.1%}" for name, value in report["alone"].items())
+    balanced = even.captions_balanced
     lines += [
         "",
-        f"{sum(labels.values()):,} pairs: "
-        + ", ".join(f"{label} {number:,}" for label, number in labels.items()),
+        f"{sum(pairs.values()):,} pairs: {labels}",
         f"true images in two classes: {even.images_balanced:,} of {even.images:,}",
-        (
-            f"true captions in two classes: {even.captions_balanced:,} of"
-            f" {even.captions:,}; no out-of-context image: {len(even.no_image):,}"
-        ),
+        f"true captions in two classes: {balanced:,} of {even.captions:,}",
+        f"true captions without an out-of-context image: {len(even.no_image):,}",
         f"repeated otherwise: {', '.join(even.repeated) or 'none'}",
-        "what one thing alone can reach: "
-        + ", ".join(f"{name} {value:.1%}" for name, value in alone.items()),
+        f"what one feature alone can reach: {alone}",
     ]
     if topics := report.get("topics"):
+        lines.append("")
+        for name, number in topics.items():
+            lines.append(f"{name:30}{number:>6,}  {number / articles:6.1%}")
+    if n := report.get("candidates"):
+        found = n["chosen_found"].items()
+        among = ", ".join(f"{name} for {number:,}" for name, number in found)
         lines += [
             "",
-            *(
-                f"{name:30}{number:>6,}  {number / report['articles']:6.1%}"
-                for name, number in topics.items()
-            ),
-        ]
-    if found := report.get("candidates"):
-        among = ", ".join(
-            f"{name} for {number:,}" for name, number in found["chosen_found"].items()
-        )
-        lines += [
-            "",
-            (
-                f"candidates for {found['articles']:,} articles from {found['pool']:,}"
-                f" images; {found['without_vectors']:,} have no vectors"
-            ),
-            (
-                "the image that was chosen is in the pool for"
-                f" {found['chosen_in_pool']:,}: {among}"
-            ),
-            (
-                "the best candidate fits the caption better than the own image:"
-                f" {found['fits_better']:,}; look at these first"
-            ),
+            f"candidates for {n['articles']:,} articles from {n['pool']:,} images",
+            f"articles without vectors: {n['without_vectors']:,}",
+            f"the chosen image is in the pool for {n['chosen_in_pool']:,}: {among}",
+            f"the best candidate fits better than the own image: {n['fits_better']:,}",
         ]
     return lines

@@ -1,6 +1,4 @@
-"""From articles to pairs and back, and whether the pairs are balanced (paper, section
-3.2).
-"""
+"""From articles to pairs and back, and whether the pairs are balanced (section 3.2)."""
 
 from __future__ import annotations
 
@@ -16,42 +14,35 @@ __all__ = ["Balance", "balance", "links", "pack", "unpack"]
 
 
 def unpack(articles: pd.DataFrame, dataset: str = "verite") -> pd.DataFrame:
-    """Make the pairs of each article.
+    """Make the pairs of each article: true, miscaptioned and, if any, out-of-context.
 
-    True, miscaptioned, and out-of-context where there is an image for it.
-
-    An image is called ``true_ID`` or ``false_ID``, as in the release, and so is a
-    caption; both after the first article that has them, as true ones if there is such a
-    one. The group is the article; articles that share a caption, a link or a page are
-    one group.
+    As in the release, images and captions are called ``true_ID`` or ``false_ID``; those
+    of several articles after the first that has them as true ones, or the first. The
+    group is the article; articles that share a caption, a link or a page are one group.
 
     Parameters
     ----------
     articles
-        As :func:`verite.building.read` gives it; a column ``topic`` is handed on.
+        As :func:`verite.building.read` returns it; a column ``topic`` is kept.
 
     Returns
     -------
     pandas.DataFrame
         A pair table, in the order of the articles.
 
-    >>> row = dict(id="7", true_url="https://x.example/a.jpg", true_caption="A boat.", false_url="", false_caption="A shark.",
-    ...            query="", snopes_url="https://www.snopes.com/boat")
-    >>> unpack(pd.DataFrame([row]))[["pair_id", "image_id", "text_id", "label"]].to_numpy().tolist()
-    [['7-true', 'true_7', 'true_7', 'true'], ['7-miscaptioned', 'true_7', 'false_7', 'miscaptioned']]
+    >>> row = dict(id="7", true_url="a.jpg", true_caption="A boat.", false_url="",
+    ...            false_caption="A shark.", query="", snopes_url="https://x.example")
+    >>> unpack(pd.DataFrame([row]))[["pair_id", "text_id"]].to_numpy().tolist()
+    [['7-true', 'true_7'], ['7-miscaptioned', 'false_7']]
     """
     pairs = _unpack(articles)
-    pairs["group"] = merge_groups(
-        pairs["group"], pairs["caption"], pairs["url"], pairs["page"]
-    )
-    return validate(
-        pairs.drop(columns=["url", "page"]).assign(dataset=dataset), extra=("topic",)
-    )
+    keys = (pairs[name] for name in ("group", "caption", "url", "page"))
+    pairs = pairs.assign(group=merge_groups(*keys), dataset=dataset)
+    return validate(pairs.drop(columns=["url", "page"]), extra=("topic",))
 
 
 def pack(pairs: pd.DataFrame, site: str = "https://newsroom.example") -> pd.DataFrame:
-    """The table of articles that :func:`unpack` makes such pairs of, for a benchmark
-    that came without one.
+    """Table of articles from which :func:`unpack` makes such pairs.
 
     Parameters
     ----------
@@ -59,63 +50,55 @@ def pack(pairs: pd.DataFrame, site: str = "https://newsroom.example") -> pd.Data
         A pair table. Each group is one article: a true pair, a miscaptioned one with
         the same image, and at most one out-of-context pair with the same caption.
     site
-        What links begin with. A pair table has none, so they are made up, after the ids
-        of images and groups.
+        Beginning of the links, which are made up after the ids of images and groups.
 
     Returns
     -------
     pandas.DataFrame
-        As :func:`verite.building.read` gives it, with an empty ``query``; ids are the
-        groups, in their order. A column ``topic`` is handed on, from true pairs.
+        As :func:`verite.building.read` returns it, with an empty ``query``; ids are the
+        groups, in their order. A column ``topic`` is kept, from true pairs. A DataError
+        names groups that are no such article.
 
-    Raises
-    ------
-    DataError
-        A group is no such article.
-
-    >>> rows = [("i", "A boat.", "true", "g"), ("i", "A shark.", "miscaptioned", "g"), ("x", "A boat.", "out-of-context", "g")]
-    >>> pack(pd.DataFrame(rows, columns=["image_id", "caption", "label", "group"])).drop(columns="query").iloc[0].tolist()
-    ['g', 'https://newsroom.example/i', 'A boat.', 'https://newsroom.example/x', 'A shark.', 'https://newsroom.example/g']
+    >>> rows = [("i", "A boat.", "true", "g"), ("i", "A shark.", "miscaptioned", "g")]
+    >>> names = ["image_id", "caption", "label", "group"]
+    >>> pack(pd.DataFrame(rows, columns=names)).iloc[0, :4].tolist()
+    ['g', 'https://newsroom.example/i', 'A boat.', '']
     """
-    every = pd.Index(pairs["group"].unique())
+    groups = pd.Index(pairs["group"].unique())
     true, false, other = (
         pairs[pairs["label"] == label]
         .drop_duplicates("group")
         .set_index("group")
-        .reindex(every)
+        .reindex(groups)
         for label in (TRUE, MISCAPTIONED, OUT_OF_CONTEXT)
     )
-    good = true["image_id"].eq(false["image_id"]) & (
-        other["caption"].isna() | other["caption"].eq(true["caption"])
-    )
-    good &= ~every.isin(pairs.loc[pairs.duplicated(["group", "label"]), "group"])
+    good = true["image_id"].eq(false["image_id"])
+    good &= other["caption"].isna() | other["caption"].eq(true["caption"])
+    good &= ~groups.isin(pairs.loc[pairs.duplicated(["group", "label"]), "group"])
     if not good.all():
         raise DataError(
             "expected each group to be one article: a true pair, a miscaptioned pair"
             " of the same image, and at most one out-of-context pair of the same"
-            f" caption. Not so: {name_some(every[~good])}. Choose the groups that are."
+            f" caption. Leave out: {name_some(groups[~good])}."
         )
     articles = pd.DataFrame(
         {
-            "id": every,
+            "id": groups,
             "true_url": f"{site}/" + true["image_id"],
             "true_caption": true["caption"],
             "false_url": (f"{site}/" + other["image_id"]).fillna(""),
             "false_caption": false["caption"],
             "query": "",
-            "snopes_url": f"{site}/" + every,
+            "snopes_url": f"{site}/" + groups,
         }
     )
-    return (
-        articles.assign(topic=true["topic"]) if "topic" in pairs.columns else articles
-    ).reset_index(drop=True)
+    if "topic" in pairs.columns:
+        articles["topic"] = true["topic"]
+    return articles.reset_index(drop=True)
 
 
 def links(articles: pd.DataFrame) -> pd.DataFrame:
-    """Where the images of :func:`unpack` are to be had.
-
-    ``id`` and ``url``, each image once, for ``verite data images``.
-    """
+    """``id`` and ``url`` of each image, once, for ``verite data images``."""
     images = _unpack(articles)[["image_id", "url"]].drop_duplicates()
     return images.set_axis(["id", "url"], axis=1).reset_index(drop=True)
 
@@ -128,92 +111,76 @@ def _unpack(articles: pd.DataFrame) -> pd.DataFrame:
         (OUT_OF_CONTEXT, "false", "true"),
     ):
         rows = articles[articles[f"{image}_url"] != ""]
-        part = pd.DataFrame(
-            {
-                "pair_id": rows["id"] + f"-{label}",
-                "image_id": f"{image}_" + rows["id"],
-                "text_id": f"{caption}_" + rows["id"],
-                "caption": rows[f"{caption}_caption"],
-                "label": label,
-                "group": "article_" + rows["id"],
-                "split": "",
-                "url": rows[f"{image}_url"],
-                "page": rows["snopes_url"],
-            }
-        )
-        parts.append(
-            part.assign(topic=rows["topic"]) if "topic" in articles.columns else part
-        )
+        part = {
+            "pair_id": rows["id"] + f"-{label}",
+            "image_id": f"{image}_" + rows["id"],
+            "text_id": f"{caption}_" + rows["id"],
+            "caption": rows[f"{caption}_caption"],
+            "label": label,
+            "group": "article_" + rows["id"],
+            "split": "",
+            "url": rows[f"{image}_url"],
+            "page": rows["snopes_url"],
+        }
+        if "topic" in articles.columns:
+            part["topic"] = rows["topic"]
+        parts.append(pd.DataFrame(part))
     pairs = pd.concat(parts).reset_index(names="row")
-    pairs["text_id"] = first_of(
-        pairs["text_id"], pairs["caption"]
-    )  # while true pairs come first: theirs is the name
+    # True pairs come first here, so that shared ids are theirs.
+    pairs["text_id"] = first_of(pairs["text_id"], pairs["caption"])
     pairs["image_id"] = first_of(pairs["image_id"], pairs["url"])
-    pairs = (
-        pairs.sort_values("row", kind="stable")
-        .drop(columns="row")
-        .reset_index(drop=True)
-    )
-    return pairs.assign(image_path="images/" + pairs["image_id"] + ".jpg")
+    pairs = pairs.sort_values("row", kind="stable").drop(columns="row")
+    pairs["image_path"] = "images/" + pairs["image_id"] + ".jpg"
+    return pairs.reset_index(drop=True)
 
 
 @dataclass(frozen=True)
 class Balance:
-    """How far each true image stands in two classes and each true caption in two
-    ("modality balancing").
-
-    Attributes
-    ----------
-    images, images_balanced
-        Images of true pairs, and those of them that stand once as true, once as
-        miscaptioned and nowhere else.
-    captions, captions_balanced
-        Captions of true pairs, and those that stand once as true, once as
-        out-of-context and nowhere else.
-    no_image
-        Groups' true captions without an out-of-context pair, by ``text_id``.
-    repeated
-        Other images and captions that stand more than once, by id: such as a false
-        caption that two articles share.
-    """
+    """How far images and captions of true pairs are in two classes each."""
 
     images: int
+    """Images of true pairs."""
     images_balanced: int
+    """Those once true, once miscaptioned and in no other pair."""
     captions: int
+    """Captions of true pairs."""
     captions_balanced: int
+    """Those once true, once out-of-context and in no other pair."""
     no_image: tuple[str, ...]
+    """``text_id`` of true captions without an out-of-context pair."""
     repeated: tuple[str, ...]
+    """Other images and captions in several pairs, such as a shared false caption."""
 
 
 def balance(pairs: pd.DataFrame) -> Balance:
-    """Count how often images and captions stand in each class.
+    """Count in how many pairs of each class images and captions are.
 
-    >>> rows = [("i", "t", "true"), ("i", "f", "miscaptioned"), ("x", "t", "out-of-context")]
-    >>> rows += [("j", "u", "true"), ("j", "f", "miscaptioned")]
-    >>> balance(pd.DataFrame(rows, columns=["image_id", "text_id", "label"]))
-    Balance(images=2, images_balanced=2, captions=2, captions_balanced=1, no_image=('u',), repeated=('f',))
+    >>> rows = [("i", "t", "true"), ("i", "f", "miscaptioned")]
+    >>> count = balance(pd.DataFrame(rows, columns=["image_id", "text_id", "label"]))
+    >>> count.images_balanced, count.captions_balanced, count.no_image
+    (1, 0, ('t',))
     """
-    images = pd.crosstab(pairs["image_id"], pairs["label"]).reindex(
-        columns=[TRUE, MISCAPTIONED, OUT_OF_CONTEXT], fill_value=0
+    images, texts = (
+        pd.crosstab(pairs[key], pairs["label"]).reindex(
+            columns=[TRUE, other, third], fill_value=0
+        )
+        for key, other, third in (
+            ("image_id", MISCAPTIONED, OUT_OF_CONTEXT),
+            ("text_id", OUT_OF_CONTEXT, MISCAPTIONED),
+        )
     )
-    texts = pd.crosstab(pairs["text_id"], pairs["label"]).reindex(
-        columns=[TRUE, OUT_OF_CONTEXT, MISCAPTIONED], fill_value=0
-    )
+    balanced = [(table == [1, 1, 0]).all(axis=1) for table in (images, texts)]
+    repeated = [
+        table.index[(table.sum(axis=1) > 1) & ~fine]
+        for table, fine in zip((images, texts), balanced, strict=True)
+    ]
     no_image = texts.index[(texts[TRUE] > 0) & (texts[OUT_OF_CONTEXT] == 0)]
     order = pairs["text_id"].drop_duplicates()
-    twice = {
-        name: (table == [1, 1, 0]).all(axis=1)
-        for name, table in (("images", images), ("texts", texts))
-    }
-    often = [
-        table.index[(table.sum(axis=1) > 1) & ~twice[name]]
-        for name, table in (("images", images), ("texts", texts))
-    ]
     return Balance(
         images=int((images[TRUE] > 0).sum()),
-        images_balanced=int(twice["images"].sum()),
+        images_balanced=int(balanced[0].sum()),
         captions=int((texts[TRUE] > 0).sum()),
-        captions_balanced=int(twice["texts"].sum()),
+        captions_balanced=int(balanced[1].sum()),
         no_image=tuple(order[order.isin(no_image)]),
-        repeated=tuple(str(key) for keys in often for key in keys),
+        repeated=tuple(str(key) for keys in repeated for key in keys),
     )

@@ -1,6 +1,6 @@
-"""Made tables put together to three classes (paper, section 4.1.
+"""Three-class tables joined from made ones ("R-NESt + CHASMA-D + NC-t2t").
 
-"R-NESt + CHASMA-D + NC-t2t").
+See the paper, section 4.1.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pandas as pd
 from verite.errors import DataError, name_some
 from verite.pairs import (
     COLUMNS,
+    LABELS,
     MISCAPTIONED,
     OUT_OF_CONTEXT,
     TRUE,
@@ -25,10 +26,9 @@ __all__ = ["aggregate"]
 def aggregate(
     out_of_context: pd.DataFrame, *miscaptioned: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Join one out-of-context table and one or more miscaptioned ones, made from the
-    same truthful pairs.
+    """Join an out-of-context table with miscaptioned ones made from the same pairs.
 
-    A truthful pair that stands in several tables counts once. Rows of the training
+    A truthful pair that appears in several tables counts once. Rows of the training
     split are dropped at random until each class has as many as the rarest; validation
     and test rows, and those without a split, all stay.
 
@@ -37,7 +37,7 @@ def aggregate(
     out_of_context
         What RSt, CSt or NC-t2t made.
     miscaptioned
-        What R-NESt, CLIP-NESt, MEIR, CHASMA or CHASMA-D made.
+        What R-NESt, CLIP-NESt, MEIR, CHASMA or CHASMA-D made, one table or more.
 
     Returns
     -------
@@ -47,51 +47,39 @@ def aggregate(
     Raises
     ------
     DataError
-        A table has other labels than its place asks for, tables disagree about a pair
-        or about a group's split, or no table of miscaptioned pairs is given.
+        A table has unexpected labels, tables disagree about a pair or about a group's
+        split, or a class is missing from the training split.
     """
-    if not miscaptioned:
-        raise DataError(
-            "aggregate: expected one or more tables of miscaptioned pairs, found none."
-        )
-    for at, (table, label) in enumerate(
-        [
-            (out_of_context, OUT_OF_CONTEXT),
-            *((table, MISCAPTIONED) for table in miscaptioned),
-        ]
-    ):
-        labels = set(table["label"])
-        if labels != {TRUE, label}:
+    tables = [out_of_context, *miscaptioned]
+    for at, table in enumerate(tables):
+        expected = MISCAPTIONED if at else OUT_OF_CONTEXT
+        if (labels := set(table["label"])) != {TRUE, expected}:
             raise DataError(
-                f"aggregate: expected {TRUE!r} and {label!r} pairs in table {at + 1},"
-                f" found {name_some(sorted(labels))}."
+                f"aggregate: expected {TRUE!r} and {expected!r} pairs in table"
+                f" {at + 1}, found {name_some(sorted(labels))}."
             )
-    joined = pd.concat([out_of_context, *miscaptioned], ignore_index=True)
+    joined = pd.concat(tables, ignore_index=True)
     for name, blank in (("entities", "[]"), ("by", ""), ("swapped", "[]")):
         if name in joined.columns:
             joined[name] = joined[name].fillna(blank)
     distinct = joined.drop_duplicates(list(COLUMNS))
-    apart = distinct["pair_id"].duplicated()
-    if apart.any():
+    repeated = distinct["pair_id"].duplicated()
+    if repeated.any():
         raise DataError(
             "aggregate: tables disagree about pair_id"
-            f" {name_some(distinct.loc[apart, 'pair_id'])}. Make all of them from one"
-            " table of truthful pairs."
+            f" {name_some(distinct.loc[repeated, 'pair_id'])}. Make all of them from"
+            " one table of truthful pairs."
         )
-    # All draws come from the generator, and depend on which rows there are, not on
-    # their order.
-    joined = (
-        joined.drop_duplicates("pair_id").sort_values("pair_id").reset_index(drop=True)
-    )
+    # Sorted, so that draws depend on which rows there are, not on their order.
+    joined = joined.drop_duplicates("pair_id").sort_values("pair_id")
     training = joined["split"] == "train"
     if training.any():
-        if missing := {TRUE, OUT_OF_CONTEXT, MISCAPTIONED} - set(
-            joined.loc[training, "label"]
-        ):
+        train = joined[training].reset_index(drop=True)
+        if missing := set(LABELS) - set(train["label"]):
             raise DataError(
                 "aggregate: expected three classes in the training split, found no"
                 f" {name_some(sorted(missing))} pair there."
             )
-        kept = downsample(joined[training], seed=int(rng.integers(2**32)))
-        joined = pd.concat([kept, joined[~training]]).sort_values("pair_id")
+        train = downsample(train, seed=int(rng.integers(2**32)))
+        joined = pd.concat([train, joined[~training]]).sort_values("pair_id")
     return validate(joined, where="aggregate", extra=EXTRA)

@@ -1,10 +1,13 @@
-"""CHASMA: truthful images beside the misleading captions of others that fit them best
-(paper, section 3.3).
+"""CHASMA: truthful images beside the misleading captions of others that fit them best.
+
+See the paper, section 3.3.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +17,7 @@ from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import MISCAPTIONED, SPLITS, TRUE, downsample, validate
 from verite.search import Search, cosines, nearest
-from verite.synthesis.base import EXTRA, both, parts, truthful
+from verite.synthesis.base import EXTRA, both, maker, no_vectors, parts, truthful
 from verite.synthesis.entities import plain
 
 __all__ = ["PoolUse", "chasma", "chasma_d", "pool_use", "without_repeats"]
@@ -26,11 +29,12 @@ class PoolUse(NamedTuple):
     """What CHASMA took from the pool."""
 
     retained: float
-    """Share of the pool's misleading captions that stand in a pair, from 0 to 1."""
+    """Share of the pool's misleading captions that are in a pair, from 0 to 1."""
     counts: pd.Series
     """Number of pairs by ``donor_id``, the most used first."""
 
 
+@maker("CHASMA", MISCAPTIONED)
 def chasma(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -50,12 +54,12 @@ def chasma(
 
     For a truthful pair with the embeddings V (image) and T (caption) and the captions
     C_F of the pool, the false caption is argmax over C_F of cos(V, T_F) where p <
-    ``p_image``, and else of cos(T, T_F), with p ~ U[0, 1] drawn for each pair (paper,
-    section 3.3; there ``p_image`` is 0.5). The pool's split is kept: a caption of its
-    training split stands in training pairs only. A caption that stands several times in
-    the pool counts once, in the first of train, validation, test; one that reads like a
-    truthful caption of ``pairs`` does not count. Where the pool is of the pairs' own
-    data set, a pair never gets a caption of its own group.
+    ``p_image``, and else of cos(T, T_F), with p ~ U[0, 1] drawn per pair (paper,
+    section 3.3; there ``p_image`` is 0.5). A caption of the pool's training split is
+    used in training pairs only. A caption that repeats in the pool counts once, in the
+    first of train, validation, test; one that reads like a truthful caption of
+    ``pairs`` does not count. Where the pool is of the pairs' own data set, a pair never
+    gets a caption of its own group.
 
     Parameters
     ----------
@@ -72,15 +76,15 @@ def chasma(
     p_image
         Chance of image-to-text, 0 to 1; the rest is text-to-text.
     exclude_near
-        Beyond the paper: no caption whose cosine with the pair's own is this or more.
-        It may be no misinformation at all.
+        Not in the paper: no caption whose cosine with the pair's own is this or more,
+        for it may be true.
     clickbait
-        Beyond the paper: no caption for which this is true, such as one that tells
+        Not in the paper: no caption for which this is true, such as one that says
         nothing an image could contradict.
     top_k
-        Beyond the paper: draw evenly among so many nearest, 1 or more.
+        Not in the paper: draw evenly among this many nearest, 1 or more.
     band
-        Beyond the paper: only captions whose cosine lies from the first to the second
+        Not in the paper: only captions whose cosine is from the first to the second
         number, both included.
     search
         How to find neighbours.
@@ -109,58 +113,55 @@ def chasma(
         raise ParameterError(f"CHASMA: expected a band from low to high, found {band}.")
     table = truthful(pairs, "CHASMA")
     offered = _misleading(pool, table, clickbait)
+    choice = _Choice(texts, pool_texts, exclude_near, top_k, band, search)
     by_image = rng.random(len(table)) < p_image
     chances = rng.random(len(table))
     donor = np.full(len(table), "", dtype=object)
     similarity = np.full(len(table), np.nan)
     for rows in parts(table):
         split = table.loc[rows[0], "split"]
-        candidates = offered.index[offered["split"] == split]
+        candidates = offered[offered["split"] == split]
         if candidates.empty:
+            counts = offered["split"].value_counts().items()
+            splits = name_some(f"{key or 'no split'}: {n:,}" for key, n in counts)
             raise DataError(
                 f"CHASMA: expected misleading captions for the split {split!r} of the"
-                f" pairs, found a pool with {_splits_of(offered)}. Split the pool"
-                " before, with grouped_split(), so that no caption stands on two"
-                " sides."
+                f" pairs, found a pool with {splits}. Split the pool before, with"
+                " grouped_split(), so that no caption is on two sides."
             )
         for side, vectors, chosen in (
-            ("image_id", images, rows[by_image[rows]]),
-            ("text_id", texts, rows[~by_image[rows]]),
+            ("image", images, rows[by_image[rows]]),
+            ("text", texts, rows[~by_image[rows]]),
         ):
             if len(chosen) == 0:
                 continue
             if vectors is None or (exclude_near is not None and texts is None):
-                raise DataError(
-                    "CHASMA: expected vectors of"
-                    f" {'images' if side == 'image_id' else 'texts'}, found None."
-                    " Encode them first."
-                )
+                raise no_vectors("CHASMA", side if vectors is None else "text")
             own = table.iloc[chosen]
-            found = _pick(
-                vectors, own[side].to_numpy(), _home(own), texts, own["text_id"].to_numpy(), pool_texts, candidates.to_numpy(),
-                _home(offered.loc[candidates]), chances[chosen],
-                exclude_near=exclude_near, top_k=top_k, band=band, search=search,
-            )  # fmt: skip
-            donor[chosen], similarity[chosen] = found
-    made = donor != ""
-    given = offered.reindex(donor[made])
-    false = table[made].assign(
-        pair_id=table.loc[made, "pair_id"] + ":CHASMA",
-        text_id=donor[made],
+            ids = own[f"{side}_id"].to_numpy()
+            donor[chosen], similarity[chosen] = choice.pick(
+                vectors, ids, own, candidates, chances[chosen]
+            )
+    possible = donor != ""
+    given = offered.reindex(donor[possible])
+    false = table[possible].assign(
+        pair_id=table.loc[possible, "pair_id"] + ":CHASMA",
+        text_id=donor[possible],
         caption=given["caption"].to_numpy(),
         label=MISCAPTIONED,
         method="CHASMA",
         donor_id=given["pair_id"].to_numpy(),
-        similarity=similarity[made],
-        by=np.where(by_image[made], "image", "text"),
+        similarity=similarity[possible],
+        by=np.where(by_image[possible], "image", "text"),
     )
     if "entities" in false.columns:
-        false["entities"] = (
-            given["entities"].to_numpy() if "entities" in given.columns else "[]"
-        )
+        listed = "entities" in given.columns
+        false["entities"] = given["entities"].to_numpy() if listed else "[]"
     return both(table, false, "CHASMA")
 
 
+@maker("CHASMA-D", MISCAPTIONED)
+@functools.wraps(chasma, assigned=())  # it has the same parameters
 def chasma_d(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -169,49 +170,40 @@ def chasma_d(
     rng: np.random.Generator,
     **options: Any,
 ) -> pd.DataFrame:
-    """CHASMA-D: :func:`chasma`, then :func:`without_repeats`.
-
-    It takes the same options.
-    """
+    """CHASMA-D: :func:`chasma`, with the same options, then :func:`without_repeats`."""
     return without_repeats(chasma(pairs, images, texts, rng=rng, **options), rng=rng)
 
 
 def without_repeats(made: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
-    """Drop repeated misleading captions of a CHASMA table, then truthful pairs until
-    classes are equal in each split.
+    """Keep each misleading caption of a CHASMA table once, and balance each split.
 
-    Which pair keeps a caption is drawn, and so are the truthful pairs that stay:
-    image-to-text and text-to-text cosines do not compare, so "the best pair" would
-    favour one side.
+    Which pair keeps a caption is drawn, and so are the truthful pairs that stay. (The
+    best pair is not kept: image-to-text and text-to-text cosines do not compare, so
+    that would favour one side.)
 
     Returns
     -------
     pandas.DataFrame
-        No ``donor_id`` stands twice, and each split has as many truthful as
-        miscaptioned pairs (paper, section 3.3).
+        Each ``donor_id`` once, and as many truthful as miscaptioned pairs in each split
+        (paper, section 3.3).
     """
     shuffled = made.sort_values("pair_id").iloc[rng.permutation(len(made))]
-    false = (
-        shuffled[shuffled["label"] != TRUE]
-        .drop_duplicates("donor_id")
-        .assign(method="CHASMA-D")
-    )
-    kept = pd.concat([shuffled[shuffled["label"] == TRUE], false]).sort_values(
-        "pair_id"
-    )
-    sides = [
-        downsample(kept.iloc[rows], seed=int(rng.integers(2**32)))
-        for rows in parts(kept)
+    true = shuffled["label"] == TRUE
+    false = shuffled[~true].drop_duplicates("donor_id").assign(method="CHASMA-D")
+    rows = pd.concat([shuffled[true], false]).sort_values("pair_id")
+    splits = [
+        downsample(rows.iloc[part], seed=int(rng.integers(2**32)))
+        for part in parts(rows)
     ]
-    return validate(
-        pd.concat(sides).sort_values("pair_id"), where="CHASMA-D", extra=EXTRA
-    )
+    table = pd.concat(splits).sort_values("pair_id")
+    return validate(table, where="CHASMA-D", extra=EXTRA)
 
 
 def pool_use(made: pd.DataFrame, pool: pd.DataFrame) -> PoolUse:
     """How much of a pool a CHASMA table uses, and how often each caption.
 
-    >>> made = pd.DataFrame({"label": ["true", "miscaptioned", "miscaptioned"], "donor_id": ["", "f1", "f1"]})
+    >>> labels = ["true", "miscaptioned", "miscaptioned"]
+    >>> made = pd.DataFrame({"label": labels, "donor_id": ["", "f1", "f1"]})
     >>> use = pool_use(made, pd.DataFrame({"label": ["misinformation"] * 4}))
     >>> use.retained, use.counts.to_dict()
     (0.25, {'f1': 2})
@@ -224,105 +216,101 @@ def _misleading(
     pool: pd.DataFrame, table: pd.DataFrame, clickbait: Callable[[str], bool] | None
 ) -> pd.DataFrame:
     """Captions of the pool that may be used, each once, by ``text_id``."""
-    rows = validate(
-        pool, where="CHASMA's pool", extra=[str(name) for name in pool.columns]
-    )
+    extra = [str(name) for name in pool.columns]
+    rows = validate(pool, where="CHASMA's pool", extra=extra)
     rows = rows[rows["label"] != TRUE]
     if rows.empty:
         raise DataError(
             "CHASMA: expected a pool of misleading captions, found only pairs labelled"
             f" {TRUE!r}."
         )
-    rows = rows.assign(reads=[plain(caption) or caption for caption in rows["caption"]])
-    rows["order"] = [SPLITS.index(split) if split else 0 for split in rows["split"]]
-    rows = (
-        rows.sort_values(["order", "text_id", "pair_id"])
-        .drop_duplicates("reads")
-        .drop_duplicates("text_id")
+    rows = rows.assign(
+        reads=[plain(caption) or caption for caption in rows["caption"]],
+        order=[SPLITS.index(split) if split else 0 for split in rows["split"]],
     )
+    rows = rows.sort_values(["order", "text_id", "pair_id"])
+    rows = rows.drop_duplicates("reads").drop_duplicates("text_id")
     true = {plain(caption) or caption for caption in table["caption"]}
-    usable = ~rows["reads"].isin(true)
-    if not usable.any():
+    rows = rows[~rows["reads"].isin(true)]
+    if rows.empty:
         raise DataError(
             "CHASMA: every caption of the pool is a truthful caption of the pairs. Give"
             " captions of misleading posts."
         )
     if clickbait is not None:
-        usable &= np.array([not clickbait(caption) for caption in rows["caption"]])
-        if not usable.any():
+        rows = rows[[not clickbait(caption) for caption in rows["caption"]]]
+        if rows.empty:
             raise DataError(
-                "CHASMA: `clickbait` is true for every caption of the pool, so none is"
-                " left."
+                "CHASMA: `clickbait` is true for every caption of the pool."
             )
-    return rows[usable].drop(columns=["reads", "order"]).set_index("text_id")
+    return rows.drop(columns=["reads", "order"]).set_index("text_id")
 
 
-def _pick(
-    vectors: Embeddings,
-    ids: np.ndarray,
-    groups: np.ndarray,
-    texts: Embeddings | None,
-    text_ids: np.ndarray,
-    pool_texts: Embeddings,
-    candidates: np.ndarray,
-    candidate_groups: np.ndarray,
-    chances: np.ndarray,
-    *,
-    exclude_near: float | None,
-    top_k: int,
-    band: tuple[float, float] | None,
-    search: Search,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Id and cosine of one candidate for each query.
+@dataclass(frozen=True)
+class _Choice:
+    """How one caption is chosen among the near ones."""
 
-    An empty id where none is allowed.
-    """
-    low, high = (-np.inf, None) if band is None else band
-    donor = np.full(len(ids), "", dtype=object)
-    similarity = np.full(len(ids), np.nan)
-    waiting = np.arange(len(ids))
-    depth = top_k if exclude_near is None else max(top_k, _DEPTH)
-    while len(waiting):
-        depth = min(depth, len(candidates))
-        found = search(
-            vectors, pool_texts, depth, query_ids=ids[waiting], candidate_ids=candidates, query_groups=groups[waiting],
-            candidate_groups=candidate_groups, highest=high,
-        )  # fmt: skip
-        allowed = found.similarities >= low  # false for NaN: there is no such neighbour
-        if exclude_near is not None and texts is not None:
-            row, place = allowed.nonzero()
-            near = (
-                cosines(
-                    texts, text_ids[waiting[row]], pool_texts, found.ids[row, place]
+    texts: Embeddings | None
+    pool_texts: Embeddings
+    exclude_near: float | None
+    top_k: int
+    band: tuple[float, float] | None
+    search: Search
+
+    def pick(
+        self,
+        vectors: Embeddings,
+        ids: np.ndarray,
+        own: pd.DataFrame,
+        candidates: pd.DataFrame,
+        chances: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Id and cosine of a candidate per query; an empty id where none is allowed."""
+        low, high = self.band or (-np.inf, None)
+        donor = np.full(len(ids), "", dtype=object)
+        similarity = np.full(len(ids), np.nan)
+        text_ids, groups = own["text_id"].to_numpy(), _home(own)
+        left = np.arange(len(ids))
+        depth = self.top_k
+        if self.exclude_near is not None:
+            depth = max(depth, _DEPTH)
+        while len(left):
+            depth = min(depth, len(candidates))
+            found = self.search(
+                vectors,
+                self.pool_texts,
+                depth,
+                query_ids=ids[left],
+                candidate_ids=candidates.index.to_numpy(),
+                query_groups=groups[left],
+                candidate_groups=_home(candidates),
+                highest=high,
+            )
+            allowed = found.similarities >= low  # false for NaN: no such neighbour
+            if self.exclude_near is not None and self.texts is not None:
+                row, place = allowed.nonzero()
+                near = cosines(
+                    self.texts,
+                    text_ids[left[row]],
+                    self.pool_texts,
+                    found.ids[row, place],
                 )
-                >= exclude_near
-            )
-            allowed[row[near], place[near]] = False
-        # Deeper neighbours can still be allowed if there are any, and if the last one
-        # of these was not below the band.
-        ended = (depth == len(candidates)) | ~(found.similarities[:, -1] >= low)
-        count = np.minimum(allowed.sum(axis=1), top_k)
-        done = ended | (count == top_k)
-        drawn = np.minimum((chances[waiting] * count).astype(int), count - 1)
-        place = (np.cumsum(allowed, axis=1) > drawn[:, None]).argmax(
-            axis=1
-        )  # of the allowed, the one numbered `drawn`
-        taken = np.flatnonzero(done & (count > 0))
-        donor[waiting[taken]] = found.ids[taken, place[taken]]
-        similarity[waiting[taken]] = found.similarities[taken, place[taken]]
-        waiting, depth = waiting[~done], depth * 4
-    return donor, similarity
+                allowed[row, place] = near < self.exclude_near
+            # Deeper neighbours can still be allowed if there are any, and if the last
+            # one of these was not below the band.
+            ended = (depth == len(candidates)) | ~(found.similarities[:, -1] >= low)
+            count = np.minimum(allowed.sum(axis=1), self.top_k)
+            ended |= count == self.top_k
+            # Of the allowed ones, take the one with the number that was drawn.
+            drawn = np.minimum((chances[left] * count).astype(int), count - 1)
+            place = (np.cumsum(allowed, axis=1) > drawn[:, None]).argmax(axis=1)
+            row = np.flatnonzero(ended & (count > 0))
+            donor[left[row]] = found.ids[row, place[row]]
+            similarity[left[row]] = found.similarities[row, place[row]]
+            left, depth = left[~ended], depth * 4
+        return donor, similarity
 
 
 def _home(rows: pd.DataFrame) -> np.ndarray:
-    """Group and data set of each row, for groups of two data sets have nothing in
-    common.
-    """
+    """Data set and group, for groups of two data sets have nothing in common."""
     return (rows["dataset"] + "\n" + rows["group"]).to_numpy(dtype=object)
-
-
-def _splits_of(offered: pd.DataFrame) -> str:
-    return name_some(
-        f"{split or 'no split'}: {count:,}"
-        for split, count in offered["split"].value_counts().items()
-    )

@@ -1,18 +1,11 @@
-"""What ``verite synth`` does.
-
-Truthful pairs, by name or as a CSV, to a table with misleading ones and a record of
-how.
-"""
+"""``verite synth``: truthful pairs to a table with misleading ones, and a record."""
 
 from __future__ import annotations
 
-import inspect
-import math
 import os
-import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,54 +16,21 @@ import pandas as pd
 from verite import datasets
 from verite.embeddings import Embeddings
 from verite.errors import DataError, MissingDataError, ParameterError, name_some
-from verite.files import sha256, write_csv, write_json
+from verite.files import check_overwrite, sha256, write_csv, write_json
 from verite.pairs import LABELS, SPLITS, TRUE, grouped_split, validate
 from verite.search import Neighbours, nearest
 from verite.search.approximate import FaissSearch
 from verite.synthesis import MAKERS, aggregate, made_share, maker_named, pool_use
-from verite.synthesis.chasma import chasma
-from verite.synthesis.entities import Source
-from verite.synthesis.out_of_context import cst, nc_t2t, rst
+from verite.synthesis.base import split_name
+from verite.synthesis.options import parameters_of, parse_options
 from verite.tables import read_table
 
-__all__ = ["SHARES", "parse_options", "synthesise"]
+__all__ = ["SHARES", "synthesise"]
 
 SHARES: Mapping[str, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
 """How groups are dealt where a table has no split."""
 
-_LONG = 20_000  # truthful pairs: from here on a search is worth keeping
-_BLOCKS = "blocks"
-_MISMATCHERS = [name for name, maker in MAKERS.items() if maker in (rst, cst, nc_t2t)]
-_POOLED = [name for name in MAKERS if name.startswith("CHASMA")]
-
-
-class _Search:
-    """What makers search with, and what the approximate one was measured to find."""
-
-    def __init__(self, out: Path, faiss: bool, *, long: bool) -> None:
-        self.recalls: list[float] = []
-        self._faiss = FaissSearch(out / "index") if faiss else None
-        self._exact = (
-            partial(nearest, directory=out / _BLOCKS, progress="neighbours")
-            if long
-            else nearest
-        )
-
-    def __call__(self, *vectors: Any, **options: Any) -> Neighbours:
-        if self._faiss is None:
-            return self._exact(*vectors, **options)
-        found = self._faiss(*vectors, **options)
-        self.recalls.append(self._faiss.recall(*vectors, **options))
-        return found
-
-
-class _Given(NamedTuple):
-    """A table that was asked for, and what came with it."""
-
-    pairs: pd.DataFrame
-    images: Embeddings | None
-    texts: Embeddings | None
-    files: dict[str, str]
+_LONG = 20_000  # truthful pairs from which on the blocks of a search are kept
 
 
 def synthesise(
@@ -88,8 +48,7 @@ def synthesise(
     force: bool = False,
     about: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Make misleading pairs by name, and write ``pairs.csv`` and ``record.json`` into
-    ``out``.
+    """Write ``pairs.csv`` and ``record.json`` into ``out``.
 
     Pairs and pool that have no split are dealt by :data:`SHARES` first, groups whole,
     so that no donor crosses splits. Each maker has a random generator of its own, so
@@ -101,310 +60,237 @@ def synthesise(
         A maker, or several joined by ``" + "``: one that makes out-of-context pairs,
         the others miscaptioned ones.
     data, pool
-        A data set's name or the path of a CSV. The newsroom is of the preset
-        ``visualnews``; as a pool, which only CHASMA takes, of the preset ``fakeddit``
-        and the next seed. It is the pool of the newsroom if none is named.
+        Name of a data set, or path of a CSV. The newsroom is of the preset
+        ``visualnews``; as a pool, which only CHASMA uses, of the preset ``fakeddit``
+        and the next seed. It is the default pool of the newsroom.
     vectors, pool_vectors
-        Folders that ``verite encode`` wrote for them. The newsroom brings vectors of
-        its own.
+        Folders that ``verite encode`` wrote. The newsroom has vectors of its own.
     options
         Parameters of the makers, as text; each goes to all makers that have it.
     events
-        Size of a newsroom; 200 if None.
+        Size of a newsroom; None means 200.
     faiss
-        Search for neighbours in an index of FAISS on the disk, below ``out``, for pools
-        past memory. What it finds of the true neighbours is measured on a sample and
-        told. Without it the search is exact; where it is long, it shows its progress,
-        and goes on where it was if it is stopped.
+        Search in a FAISS index on disk, below ``out``, for pools larger than memory;
+        its recall is measured on a sample and reported. Without it the search is exact,
+        and a long one shows its progress and can be resumed.
     force
-        Replace a table that is there.
+        Replace existing files.
     about
         What else to keep in the record, such as versions.
 
     Returns
     -------
     list of str
-        Lines that say what was made and where it lies.
+        Lines that say what was made and where it is.
 
     Raises
     ------
     ParameterError
         A maker, a data set or an option is unknown, or does not fit the others.
     MissingDataError
-        A file is not there, or vectors are needed and there are none.
+        A file or the vectors are missing.
     DataError
-        What :func:`verite.pairs.validate` or a maker refuses.
+        :func:`verite.pairs.validate` or a maker refuses the data.
     """
-    names = _maker_names(name)
+    makers = {part.strip(): maker_named(part.strip()) for part in name.split("+")}
+    names = split_name(name)
     parsed = parse_options(names, options or {})
-    table, record = out / "pairs.csv", out / "record.json"
+    pooled = [key for key in MAKERS if MAKERS[key].uses_pool]
+    if any(make.uses_pool for make in makers.values()):
+        pool = pool or ("newsroom" if data == "newsroom" else None)
+        if pool is None:
+            raise ParameterError(
+                "CHASMA takes misleading captions from a pool: name a data set or a CSV"
+                " with --pool, such as --pool fakeddit."
+            )
+    elif pool is not None or pool_vectors is not None:
+        raise ParameterError(
+            f"--pool and --pool-vectors are for {' and '.join(pooled)}."
+        )
+    if events is not None and "newsroom" not in (data, pool):
+        raise ParameterError(f"--events is for a newsroom, not for --data {data}.")
     if out.exists() and not out.is_dir():
         raise ParameterError(f"--out: expected a folder, found a file: {out}.")
-    if not force and (
-        there := next((path for path in (table, record) if path.exists()), None)
-    ):
-        raise ParameterError(
-            f"{there} is there. Choose another folder, or replace it with --force."
-        )
-    pool = _pool_named(names, data, pool, pool_vectors)
-    if events is not None and "newsroom" not in (data, pool):
-        raise ParameterError(
-            f"--events is the size of a newsroom, and --data is {data}. Leave it out."
-        )
+    table, record = out / "pairs.csv", out / "record.json"
+    for path in (table, record):
+        check_overwrite(path, force)
 
-    world = {
-        "events": 200 if events is None else events,
-        "seed": seed,
-        "preset": "visualnews",
-    }
-    encode = any(_looks_at_vectors(each) for each in names)
+    encode = any(make.uses_vectors for make in makers.values())
+    world = {"events": events or 200, "seed": seed, "preset": "visualnews"}
     truths = _open(data, vectors, world, encode)
-    _check_entities(parsed, data, truths.pairs.columns)
+    _check_entities(parsed, data, truths.pairs)
     if encode and truths.images is None and truths.texts is None:
-        raise MissingDataError(
-            f"{name} needs vectors, and {data} brings none."
-            f" {_how_to_encode(data, '--vectors')}"
-        )
-    files, tables, pool_texts = (
-        dict(truths.files),
-        {"pairs": _labelled(truths.pairs, True)},
-        None,
-    )
+        raise _no_vectors(f"{name} needs vectors", data, "--vectors")
+    tables, files = {"pairs": _labelled(truths.pairs, True)}, dict(truths.files)
+    pool_options: dict[str, Any] = {}
     if pool is not None:
-        posts = _open(
-            pool,
-            pool_vectors,
-            {**world, "seed": seed + 1, "preset": "fakeddit"},
-            encode,
-        )
+        world_of_pool = world | {"seed": seed + 1, "preset": "fakeddit"}
+        posts = _open(pool, pool_vectors, world_of_pool, encode)
         if posts.texts is None:
-            how = _how_to_encode(pool, "--pool-vectors")
-            raise MissingDataError(
-                f"CHASMA needs vectors of the pool's captions, and {pool} brings none."
-                f" {how}"
-            )
+            what = "CHASMA needs vectors of the pool's captions"
+            raise _no_vectors(what, pool, "--pool-vectors")
+        tables["pool"] = _labelled(posts.pairs, False)
         files |= posts.files
-        tables["pool"], pool_texts = _labelled(posts.pairs, False), posts.texts
     dealt = _deal(tables, seed)
     pairs = tables["pairs"]
-    told: dict[str, Any] = (
-        {} if pool is None else {"pool": tables["pool"], "pool_texts": pool_texts}
-    )
-    search = _Search(out, faiss, long=len(pairs) >= _LONG)
+    if pool is not None:
+        pool_options = {"pool": tables["pool"], "pool_texts": posts.texts}
 
-    made, makers = [], {}
-    for each in names:
-        rng = np.random.default_rng([seed, list(MAKERS).index(each)])
-        more = {
-            **parsed[each],
-            **(told if each in _POOLED else {}),
-            **({"search": search} if _looks_at_vectors(each) else {}),
+    search = _Search(out, faiss, long=len(pairs) >= _LONG)
+    made, about_makers = [], {}
+    for key in names:
+        make, extra = makers[key], dict(parsed[key])
+        if make.uses_pool:
+            extra |= pool_options
+        if make.uses_vectors:
+            extra["search"] = search
+        rng = np.random.default_rng([seed, list(MAKERS).index(key)])
+        made.append(make(pairs, truths.images, truths.texts, rng=rng, **extra))
+        about_makers[key] = {
+            "parameters": _as_record(key, parsed[key], options or {}),
+            "made share": made_share(pairs, made[-1]),
         }
-        one = maker_named(each)(pairs, truths.images, truths.texts, rng=rng, **more)
-        made.append(one)
-        makers[each] = {
-            "parameters": _shown(each, parsed[each], options or {}),
-            "made share": made_share(pairs, one),
-        }
-        if each in _POOLED:
-            use = pool_use(one, told["pool"])
-            makers[each]["pool"] = {
+        if make.uses_pool:
+            use = pool_use(made[-1], tables["pool"])
+            about_makers[key]["pool"] = {
                 "retained share": use.retained,
                 "distinct donors": len(use.counts),
                 "most used donor": int(use.counts.max()),
             }
-    whole = (
-        made[0]
-        if len(made) == 1
-        else aggregate(*made, rng=np.random.default_rng([seed, len(MAKERS)]))
-    )
+    whole = made[0]
+    if len(made) > 1:
+        rng = np.random.default_rng([seed, len(MAKERS)])
+        whole = aggregate(*made, rng=rng)
     _check_captions(whole)
 
     if data == "newsroom":
         datasets.load("newsroom", **world, image_dir=out / "images", encoder=None)
-        whole["image_path"] = [
-            f"images/{image_id}.png" for image_id in whole["image_id"]
-        ]
+        whole["image_path"] = "images/" + whole["image_id"] + ".png"
     elif data not in datasets.names():
-        whole["image_path"] = [
-            _seen_from(out, Path(data).parent, path) for path in whole["image_path"]
-        ]
+        move = partial(_relative_to, out, Path(data).parent)
+        whole["image_path"] = whole["image_path"].map(move)
     write_csv(table, whole)
-    encoder = next(
-        (each.encoder for each in (truths.texts, truths.images) if each is not None),
-        None,
-    )
-    kept = {
+    given = truths.texts or truths.images
+    content = {
         "method": " + ".join(names),
         "seed": seed,
         "data": data,
-        **({"pool": pool} if pool is not None else {}),
+        **({} if pool is None else {"pool": pool}),
         **({"events": world["events"]} if "newsroom" in (data, pool) else {}),
-        "encoder": encoder,
-        **(
-            {"search": {"index": "FAISS", "recall": min(search.recalls)}}
-            if search.recalls
-            else {}
-        ),
+        "encoder": None if given is None else given.encoder,
+        **search.as_record(),
         "splits dealt": dealt,
-        "makers": makers,
+        "makers": about_makers,
         "counts": _counts(whole),
         "files": dict(sorted(files.items())),
         "results": {table.name: sha256(table)},
         **(about or {}),
     }
-    write_json(record, kept)
-    shutil.rmtree(out / _BLOCKS, ignore_errors=True)
-    known = {*pairs["text_id"], *(told["pool"]["text_id"] if told else ())}
-    new = whole.loc[~whole["text_id"].isin(known), "text_id"].nunique()
-    return _told(kept, table, len(pairs), new, encoder)
+    write_json(record, content)
+    shutil.rmtree(out / "blocks", ignore_errors=True)
+    captions = pd.concat(list(tables.values()))["text_id"]
+    new = whole.loc[~whole["text_id"].isin(captions), "text_id"].nunique()
+    return _report(content, table, len(pairs), new)
 
 
-def parse_options(
-    names: Sequence[str], given: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
-    """Turn parameters as a command line gives them into what each maker takes.
+class _Search:
+    """The search that makers use; of an approximate one, the recall is measured."""
 
-    Raises
-    ------
-    ParameterError
-        No maker has such a parameter, or a value does not parse. Ranges are left to the
-        makers.
-
-    >>> parse_options(["CSt", "CHASMA"], {"by": "image", "band": "0.2,0.6"})
-    {'CSt': {'by': 'image'}, 'CHASMA': {'band': (0.2, 0.6)}}
-    """
-    known = {name: _parameters(name) for name in names}
-    for key in given:
-        if not any(key in each for each in known.values()):
-            listing = "\n".join(_listing(name, each) for name, each in known.items())
-            raise ParameterError(
-                f"{' + '.join(names)} has no parameter {key!r}.\n{listing}"
+    def __init__(self, out: Path, faiss: bool, *, long: bool) -> None:
+        self._recalls: list[float] = []
+        self._faiss = FaissSearch(out / "index") if faiss else None
+        self._exact: Callable[..., Neighbours] = nearest
+        if long:
+            self._exact = partial(
+                nearest, directory=out / "blocks", progress="neighbours"
             )
-    return {
-        name: {
-            key: _parse(key, text, each[key])
-            for key, text in given.items()
-            if key in each
-        }
-        for name, each in known.items()
-    }
+
+    def __call__(self, *vectors: Any, **options: Any) -> Neighbours:
+        if self._faiss is None:
+            return self._exact(*vectors, **options)
+        self._recalls.append(self._faiss.recall(*vectors, **options))
+        return self._faiss(*vectors, **options)
+
+    def as_record(self) -> dict[str, Any]:
+        if not self._recalls:
+            return {}
+        return {"search": {"index": "FAISS", "recall": min(self._recalls)}}
 
 
-def _maker_names(name: str) -> list[str]:
-    names = [part.strip() for part in name.split("+")]
-    for each in names:
-        maker_named(each)
-    if len(names) == 1:
-        return names
-    first = [each for each in names if each in _MISMATCHERS]
-    if len(first) != 1 or len(set(names)) != len(names):
-        raise ParameterError(
-            f"{name}: an aggregate joins one maker of out-of-context pairs"
-            f" ({', '.join(_MISMATCHERS)}) and one or more others, each once."
-        )
-    return [*first, *(each for each in names if each not in first)]
+class _Given(NamedTuple):
+    """A data set or a CSV, with vectors and the digests of its files."""
 
-
-def _pool_named(
-    names: Iterable[str], data: str, pool: str | None, pool_vectors: Path | None
-) -> str | None:
-    if not any(each in _POOLED for each in names):
-        if pool is not None or pool_vectors is not None:
-            raise ParameterError(
-                f"--pool and --pool-vectors are for {' and '.join(_POOLED)}, which take"
-                " misleading captions from it."
-            )
-        return None
-    if pool is None and data != "newsroom":
-        raise ParameterError(
-            "CHASMA takes misleading captions from a pool: name a data set or a CSV"
-            " with --pool, such as --pool fakeddit."
-        )
-    return pool or "newsroom"
-
-
-def _looks_at_vectors(name: str) -> bool:
-    return (
-        inspect.signature(maker_named(name)).parameters["texts"].default
-        is inspect.Parameter.empty
-    )
+    pairs: pd.DataFrame
+    images: Embeddings | None
+    texts: Embeddings | None
+    files: dict[str, str]
 
 
 def _open(
-    asked: str, vectors: Path | None, world: Mapping[str, Any], encode: bool
+    name: str, vectors: Path | None, world: Mapping[str, Any], encode: bool
 ) -> _Given:
-    if asked in datasets.names():
-        made_up = (
-            {**world, "encoder": "newsroom" if encode and vectors is None else None}
-            if asked == "newsroom"
-            else {}
+    if name in datasets.names():
+        options: dict[str, Any] = {}
+        if name == "newsroom":
+            encoder = "newsroom" if encode and vectors is None else None
+            options = {**world, "encoder": encoder}
+        data = datasets.load(name, **options)
+        given = _Given(data.pairs, data.images, data.texts, dict(data.files))
+    elif Path(name).exists():
+        rows = read_table(name)
+        pairs = validate(
+            rows, where=name, extra=[str(column) for column in rows.columns]
         )
-        loaded = datasets.load(asked, **made_up)
-        found = _Given(loaded.pairs, loaded.images, loaded.texts, dict(loaded.files))
-    elif Path(asked).exists():
-        read = read_table(asked)
-        pairs = validate(read, where=asked, extra=[str(name) for name in read.columns])
-        found = _Given(pairs, None, None, {asked: sha256(asked)})
+        given = _Given(pairs, None, None, {name: sha256(name)})
     else:
         raise MissingDataError(
-            f"no data set is called {asked!r}, and there is no such file. There are:"
+            f"no data set {name!r}, and no such file. Data sets:"
             f" {', '.join(datasets.names())}; or give a CSV of pairs."
         )
     if vectors is None:
-        return found
-    paths = [vectors / f"{kind}.safetensors" for kind in ("images", "texts")]
-    if not any(path.is_file() for path in paths):
+        return given
+    images, texts = vectors / "images.safetensors", vectors / "texts.safetensors"
+    files = {str(path): sha256(path) for path in (images, texts) if path.is_file()}
+    if not files:
         raise MissingDataError(
-            f"{vectors} holds neither images.safetensors nor texts.safetensors. `verite"
+            f"{vectors} contains neither {images.name} nor {texts.name}. `verite"
             " encode` writes them."
         )
-    images, texts = (
-        Embeddings.load(path) if path.is_file() else None for path in paths
-    )
-    return found._replace(
-        images=images,
-        texts=texts,
-        files=found.files
-        | {str(path): sha256(path) for path in paths if path.is_file()},
+    return _Given(
+        given.pairs,
+        Embeddings.load(images) if images.is_file() else None,
+        Embeddings.load(texts) if texts.is_file() else None,
+        given.files | files,
     )
 
 
 def _labelled(pairs: pd.DataFrame, true: bool) -> pd.DataFrame:
-    """Truthful or misleading rows, of which alone splits are to be made.
-
-    All, if there are none: makers say what is wrong.
-    """
+    """Truthful or misleading rows; all if there are none: makers say what is wrong."""
     rows = pairs[(pairs["label"] == TRUE) == true].reset_index(drop=True)
     return pairs if rows.empty else rows
 
 
 def _deal(tables: dict[str, pd.DataFrame], seed: int) -> list[str]:
-    """Deal the tables that have no split, and name them.
+    """Split the tables that have no split, in place, and return their names.
 
-    Together, so that what is one group in both falls on one side.
+    They are split together, so that what is one group in both is on one side.
     """
     dealt = [name for name, rows in tables.items() if (rows["split"] == "").all()]
     if dealt:
-        split = grouped_split(
-            pd.concat({name: tables[name] for name in dealt}), SHARES, seed
-        )["split"]
-        tables |= {
-            name: tables[name].assign(split=split[name].to_numpy()) for name in dealt
-        }
+        both = pd.concat({name: tables[name] for name in dealt})
+        split = grouped_split(both, SHARES, seed)["split"]
+        for name in dealt:
+            tables[name] = tables[name].assign(split=split[name].to_numpy())
     return dealt
 
 
 def _check_entities(
-    parsed: Mapping[str, Mapping[str, Any]], data: str, columns: Iterable[str]
+    parsed: Mapping[str, Mapping[str, Any]], data: str, pairs: pd.DataFrame
 ) -> None:
     for name, values in parsed.items():
         source = values.get("entities", "entities")
-        if (
-            "entities" in _parameters(name)
-            and isinstance(source, str)
-            and source not in columns
-        ):
+        named = "entities" in parameters_of(name) and isinstance(source, str)
+        if named and source not in pairs.columns:
             raise ParameterError(
                 f"{name} swaps entities, and {data} has no column {source!r} that lists"
                 " them. Name another with -p entities COLUMN, or let spaCy find them"
@@ -413,223 +299,91 @@ def _check_entities(
 
 
 def _check_captions(made: pd.DataFrame) -> None:
-    """A ``text_id`` of the pool may be one of the pairs', for tables that count from
-    one; vectors would be mixed up.
-    """
+    """Refuse a ``text_id`` of the pool that is another caption among the pairs."""
     distinct = made[["text_id", "caption"]].drop_duplicates()
-    twice = distinct.loc[distinct["text_id"].duplicated(), "text_id"]
-    if len(twice):
+    repeated = distinct.loc[distinct["text_id"].duplicated(), "text_id"]
+    if len(repeated):
         raise DataError(
-            f"text_id {name_some(twice.unique())} stands for one caption among the"
-            " pairs and for another in the pool. Give ids that tell the two tables"
-            " apart, and encode that table again."
+            f"text_id {name_some(repeated.unique())} is one caption among the pairs and"
+            " another in the pool. Give the two tables different ids, and encode again."
         )
+
+
+def _no_vectors(what: str, name: str, option: str) -> MissingDataError:
+    first, table = "Encode", shlex.quote(name)
+    if name in datasets.names():
+        first, table = f"Run `verite data pairs {name} pairs.csv`, encode", "pairs.csv"
+    return MissingDataError(
+        f"{what}, and {name} has none. {first} them with `verite encode {table}`, and"
+        f" name the folder it wrote with {option}."
+    )
 
 
 def _counts(made: pd.DataFrame) -> dict[str, dict[str, int]]:
-    sides = {
-        split: made.loc[made["split"] == split, "label"] for split in (*SPLITS, "")
-    }
+    """Pairs by split and label, without zeros."""
+    counts = made.groupby(["split", "label"]).size()
     return {
         split: {
-            label: int((labels == label).sum())
+            label: int(counts[split, label])
             for label in LABELS
-            if (labels == label).any()
+            if (split, label) in counts
         }
-        for split, labels in sides.items()
-        if len(labels)
+        for split in (*SPLITS, "")
+        if split in counts
     }
 
 
-def _seen_from(out: Path, folder: Path, path: str) -> str:
-    """Path of an image as ``verite encode`` will look for it.
-
-    From the folder of the new table.
-    """
+def _relative_to(out: Path, folder: Path, path: str) -> str:
+    """Path of an image from the folder of the new table, as ``verite encode`` needs."""
     if not path or "://" in path or Path(path).is_absolute():
         return path
-    return Path(
-        os.path.relpath(os.path.realpath(folder / path), os.path.realpath(out))
-    ).as_posix()
+    target = os.path.realpath(folder / path)
+    return Path(os.path.relpath(target, os.path.realpath(out))).as_posix()
 
 
-def _how_to_encode(asked: str, option: str) -> str:
-    written = (
-        f"Write its pairs with `verite data pairs {asked} pairs.csv`, encode"
-        if asked in datasets.names()
-        else "Encode"
-    )
-    table = "pairs.csv" if asked in datasets.names() else shlex.quote(asked)
-    return (
-        f"{written} them with `verite encode {table}`, and name the folder it wrote"
-        f" with {option}."
-    )
-
-
-def _told(
-    record: Mapping[str, Any], table: Path, truths: int, new: int, encoder: str | None
-) -> list[str]:
-    """Lines for the command line, from what the record holds."""
-    data, makers = record["data"], record["makers"]
-    lines = [("made", f"{record['method']} from {truths:,} truthful pairs of {data}")]
-    if record["splits dealt"]:
-        shares = ", ".join(f"{share:.0%} {split}" for split, share in SHARES.items())
-        lines.append(
-            (
-                "split",
-                (
-                    f"{' and '.join(record['splits dealt'])} had none; whole groups"
-                    f" were dealt: {shares}"
-                ),
-            )
-        )
-    for each, one in makers.items():
-        lines.append(
-            (
-                each,
-                (
-                    f"a misleading partner for {one['made share']:.1%} of the truthful"
-                    " pairs"
-                ),
-            )
-        )
-        if use := one.get("pool"):
-            donors = (
-                f"{use['distinct donors']:,} captions, {use['retained share']:.1%} of"
-                " the pool"
-            )
-            lines.append(
-                ("", f"{donors}; the most used in {use['most used donor']:,} pair(s)")
-            )
-    if search := record.get("search"):
-        lines.append(
-            (
-                "search",
-                (
-                    f"an index of FAISS, which finds {search['recall']:.1%} of the"
-                    " nearest or more, on samples"
-                ),
-            )
-        )
-    for split, labels in record["counts"].items():
-        equal = (
-            ", made equal by dropping pairs at random"
-            if len(makers) > 1 and split == "train"
-            else ""
-        )
-        lines.append(
-            (
-                split or "no split",
-                ", ".join(f"{count:,} {label}" for label, count in labels.items())
-                + equal,
-            )
-        )
-    lines += [("pairs", str(table)), ("record", str(table.with_name("record.json")))]
-    model = (
-        "--encoder newsroom"
-        if data == "newsroom"
-        else "--encoder ARCHITECTURE --pretrained TAG"
-    )
-    images = (
-        " --images-from FOLDER"
-        if data in datasets.names() and data != "newsroom"
-        else ""
-    )
-    command = (
-        f"verite encode {shlex.quote(str(table))} {model}{images} --out"
-        f" {shlex.quote(str(table.with_name('vectors')))}"
-    )
-    what = f"{new:,} new captions have no vectors yet. " if new else ""
-    lines.append(("encode", f"{what}Write: {command}"))
-    if encoder is not None and data != "newsroom":
-        lines.append(("", f"with the model of the vectors that were given: {encoder}"))
-    return [f"{label + ':' if label else '':13}{text}" for label, text in lines]
-
-
-def _parameters(name: str) -> dict[str, inspect.Parameter]:
-    """Those that can be given as text."""
-    maker = (
-        chasma if name in _POOLED else maker_named(name)
-    )  # CHASMA-D passes its options on
-    found = inspect.signature(maker, eval_str=True).parameters
-    return {
-        key: one
-        for key, one in found.items()
-        if one.annotation in _KINDS and one.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-
-
-def _listing(name: str, known: Mapping[str, inspect.Parameter]) -> str:
-    listed = (
-        f"  {key} = {one.default!r}   {_KINDS[one.annotation][0]}"
-        for key, one in known.items()
-    )
-    return f"{name} has:\n" + ("\n".join(listed) or "  (none)")
-
-
-def _parse(key: str, text: str, parameter: inspect.Parameter) -> Any:
-    wanted, parse = _KINDS[parameter.annotation]
-    try:
-        return parse(text)
-    except (ValueError, re.error) as error:
-        raise ParameterError(
-            f"parameter {key}: expected {wanted}, found {text!r}."
-        ) from error
-
-
-def _shown(
+def _as_record(
     name: str, parsed: Mapping[str, Any], given: Mapping[str, str]
 ) -> dict[str, Any]:
-    """All parameters as a record can hold them."""
-    values = {
-        key: parsed.get(key, one.default) for key, one in _parameters(name).items()
-    }
+    """All parameters of a maker as JSON can hold them: functions as they were given."""
+    values = {key: p.default for key, p in parameters_of(name).items()} | {**parsed}
     return {
         key: given[key] if callable(value) else value for key, value in values.items()
     }
 
 
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def _two(text: str) -> tuple[float, float]:
-    low, high = map(_number, text.split(","))
-    return low, high
-
-
-def _entities(text: str) -> Source:
-    """The column of that name; ``spacy`` or ``spacy:MODEL`` asks a model of spaCy's."""
-    kind, _, model = text.partition(":")
-    if kind != "spacy":
-        return text
-    from verite.synthesis.spacy_entities import spacy_entities
-
-    return spacy_entities(model) if model else spacy_entities()
-
-
-def _pattern(text: str) -> Callable[[str], bool]:
-    found = re.compile(text, re.IGNORECASE)
-    return lambda caption: found.search(caption) is not None
-
-
-_KINDS: Mapping[Any, tuple[str, Callable[[str], Any]]] = {
-    str: ("a word", str),
-    int: ("a whole number", int),
-    float: ("a number", _number),
-    float | None: ("a number", _number),
-    tuple[float, float] | None: ("two numbers such as 0.2,0.6", _two),
-    Sequence[str]: (
-        "words such as PERSON,GPE",
-        lambda text: [word.strip() for word in text.split(",")],
-    ),
-    Source: ("a column, or spacy, or spacy:MODEL", _entities),
-    Callable[[str], bool] | None: ("a regular expression", _pattern),
-}
-"""How parameters are told apart.
-
-By their annotation. What has another one, such as ``search``, is for callers in Python.
-"""
+def _report(record: Mapping[str, Any], table: Path, truths: int, new: int) -> list[str]:
+    """Lines for the command line."""
+    data, makers, encoder = record["data"], record["makers"], record["encoder"]
+    lines = [("made", f"{record['method']} from {truths:,} truthful pairs of {data}")]
+    if dealt := record["splits dealt"]:
+        shares = ", ".join(f"{share:.0%} {split}" for split, share in SHARES.items())
+        names = " and ".join(dealt)
+        lines.append(("split", f"{names} had none; whole groups were dealt: {shares}"))
+    for name, about in makers.items():
+        share = f"{about['made share']:.1%} of the truthful pairs"
+        lines.append((name, f"a misleading partner for {share}"))
+        if use := about.get("pool"):
+            donors = f"{use['distinct donors']:,} captions, {use['retained share']:.1%}"
+            most = f"the most used in {use['most used donor']:,} pair(s)"
+            lines.append(("", f"{donors} of the pool; {most}"))
+    if search := record.get("search"):
+        recall = f"finds {search['recall']:.1%} of the nearest or more, on samples"
+        lines.append(("search", f"a FAISS index, which {recall}"))
+    for split, labels in record["counts"].items():
+        counts = ", ".join(f"{count:,} {label}" for label, count in labels.items())
+        equal = len(makers) > 1 and split == "train"
+        equal_by = ", made equal by dropping pairs at random" if equal else ""
+        lines.append((split or "no split", counts + equal_by))
+    lines += [("pairs", str(table)), ("record", str(table.with_name("record.json")))]
+    model, images = "--encoder ARCHITECTURE --pretrained TAG", ""
+    if data == "newsroom":
+        model = "--encoder newsroom"
+    elif data in datasets.names():
+        images = " --images-from FOLDER"
+    path, vectors = (shlex.quote(str(p)) for p in (table, table.with_name("vectors")))
+    what = f"{new:,} new captions have no vectors yet. " if new else ""
+    command = f"verite encode {path} {model}{images} --out {vectors}"
+    lines.append(("encode", f"{what}Write: {command}"))
+    if encoder is not None and data != "newsroom":
+        lines.append(("", f"with the model of the given vectors: {encoder}"))
+    return [f"{label + ':' if label else '':13}{text}" for label, text in lines]

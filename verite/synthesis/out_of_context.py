@@ -1,5 +1,6 @@
-"""Truthful images beside truthful captions of something else (paper, sections 2.2 and
-4.1).
+"""Truthful images beside truthful captions of something else.
+
+See the paper, sections 2.2 and 4.1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ import pandas as pd
 from verite.embeddings import Embeddings
 from verite.pairs import OUT_OF_CONTEXT
 from verite.search import Search, nearest
-from verite.synthesis.base import both, choose_sides, nearest_donors, parts, truthful
+from verite.synthesis.base import (
+    both,
+    choose_sides,
+    maker,
+    nearest_donors,
+    parts,
+    truthful,
+)
 
 __all__ = ["cst", "nc_t2t", "rst"]
 
@@ -18,6 +26,7 @@ _TEXT_COLUMNS = ("text_id", "caption", "entities")
 _IMAGE_COLUMNS = ("image_id", "image_path")
 
 
+@maker("RSt", OUT_OF_CONTEXT)
 def rst(
     pairs: pd.DataFrame,
     images: Embeddings | None = None,
@@ -34,9 +43,9 @@ def rst(
         A pair table with a column ``topic``; only rows labelled true are used. Their
         order does not matter.
     images, texts
-        Not looked at.
+        Not used.
     replace
-        ``"image"``, ``"caption"`` or ``"either"``: a fair coin for each pair.
+        ``"image"``, ``"caption"`` or ``"either"``: a fair coin per pair.
 
     Returns
     -------
@@ -52,23 +61,17 @@ def rst(
         ``replace`` is unknown.
 
     >>> from verite import load
-    >>> made = rst(load("newsroom", preset="visualnews", events=60, encoder=None).pairs, rng=np.random.default_rng(0))
-    >>> made["label"].tolist()[:2], made["method"].tolist()[:2]
-    (['true', 'out-of-context'], ['', 'RSt'])
+    >>> pairs = load("newsroom", preset="visualnews", events=60, encoder=None).pairs
+    >>> rst(pairs, rng=np.random.default_rng(0))["label"].tolist()[:2]
+    ['true', 'out-of-context']
     """
     table = truthful(pairs, "RSt", ["topic"])
     image = choose_sides("replace", replace, ("image", "caption"), len(table), rng)
-    donors = _random_donors(table, rng)
-    return _mismatch(
-        table,
-        donors,
-        np.full(len(table), np.nan),
-        image,
-        np.full(len(table), ""),
-        "RSt",
-    )
+    false = _mismatch(table, _random_donors(table, rng), image, "RSt")
+    return both(table, false.assign(similarity=np.nan, by=""), "RSt")
 
 
+@maker("CSt", OUT_OF_CONTEXT)
 def cst(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -79,8 +82,7 @@ def cst(
     replace: str = "either",
     search: Search = nearest,
 ) -> pd.DataFrame:
-    """CSt: replace the image or the caption by that of the nearest pair of the same
-    topic.
+    """CSt: like RSt, but with the nearest pair of the same topic.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def cst(
         Vectors by ``image_id`` and ``text_id``; those that ``by`` does not need may be
         None.
     by
-        What must be near: ``"image"``, ``"text"`` or ``"either"``: a fair coin for each
+        What must be near: ``"image"``, ``"text"`` or ``"either"``: a fair coin per
         pair.
     search
         How to find neighbours.
@@ -111,26 +113,16 @@ def cst(
     table = truthful(pairs, "CSt", ["topic"])
     by_image = choose_sides("by", by, ("image", "text"), len(table), rng)
     image = choose_sides("replace", replace, ("image", "caption"), len(table), rng)
-    donors, similarity = nearest_donors(
-        table,
-        list(parts(table, "topic")),
-        by_image,
-        images,
-        texts,
-        method="CSt",
-        k=1,
-        search=search,
+    topics = list(parts(table, "topic"))
+    donors, similarities = nearest_donors(
+        table, topics, by_image, (images, texts), "CSt", 1, search
     )
-    return _mismatch(
-        table,
-        donors[:, 0],
-        similarity[:, 0],
-        image,
-        np.where(by_image, "image", "text"),
-        "CSt",
-    )
+    table["similarity"] = similarities[:, 0]
+    table["by"] = np.where(by_image, "image", "text")
+    return both(table, _mismatch(table, donors[:, 0], image, "CSt"), "CSt")
 
 
+@maker("NC-t2t", OUT_OF_CONTEXT)
 def nc_t2t(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -139,15 +131,16 @@ def nc_t2t(
     rng: np.random.Generator | None = None,
     search: Search = nearest,
 ) -> pd.DataFrame:
-    """NC-t2t: give each caption the image of the nearest caption of another group (the
-    text-to-text rule of NewsCLIPpings).
+    """NC-t2t: give each caption the image of the nearest caption of another group.
+
+    This is the text-to-text rule of NewsCLIPpings.
 
     Parameters
     ----------
     pairs
         A pair table; only rows labelled true are used.
     images
-        Not looked at.
+        Not used.
     texts
         Vectors by ``text_id``.
     rng
@@ -167,30 +160,18 @@ def nc_t2t(
         No pair has a donor, or vectors are missing.
     """
     table = truthful(pairs, "NC-t2t")
-    text = np.zeros(len(table), dtype=bool)
-    donors, similarity = nearest_donors(
-        table,
-        list(parts(table)),
-        text,
-        images,
-        texts,
-        method="NC-t2t",
-        k=1,
-        search=search,
+    by_image = np.zeros(len(table), dtype=bool)
+    donors, similarities = nearest_donors(
+        table, list(parts(table)), by_image, (images, texts), "NC-t2t", 1, search
     )
-    return _mismatch(
-        table,
-        donors[:, 0],
-        similarity[:, 0],
-        ~text,
-        np.full(len(table), "text"),
-        "NC-t2t",
-    )
+    table["similarity"], table["by"] = similarities[:, 0], "text"
+    return both(table, _mismatch(table, donors[:, 0], ~by_image, "NC-t2t"), "NC-t2t")
 
 
 def _random_donors(table: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """For each row a row of the same topic and split, drawn evenly from those that it
-    is not bound to; -1 where there is none.
+    """For each row a row of the same topic and split, or -1.
+
+    It is drawn evenly from those that the row is not bound to.
     """
     donors = np.full(len(table), -1)
     for rows in parts(table, "topic"):
@@ -199,43 +180,31 @@ def _random_donors(table: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
         own, first = np.bincount(codes)[codes], np.searchsorted(codes[order], codes)
         others = len(rows) - own
         drawn = rng.integers(0, np.maximum(others, 1))
-        drawn += np.where(drawn >= first, own, 0)  # step over the rows of one's own
+        drawn += np.where(drawn >= first, own, 0)  # skip the rows it is bound to
         possible = others > 0
         donors[rows[possible]] = rows[order[drawn[possible]]]
     return donors
 
 
 def _mismatch(
-    table: pd.DataFrame,
-    donors: np.ndarray,
-    similarity: np.ndarray,
-    image: np.ndarray,
-    by: np.ndarray,
-    method: str,
+    table: pd.DataFrame, donors: np.ndarray, image: np.ndarray, method: str
 ) -> pd.DataFrame:
-    """Take the image of the donor where ``image`` is true, and else its caption with
-    all that goes with one.
+    """Rows that have a donor, with its image where ``image`` is true, or its caption.
+
+    All columns that belong to an image or a caption go with it.
     """
-    made = donors >= 0
-    false = table[made].copy()
-    given = table.iloc[donors[made]]
-    for columns, taken in (
-        (_IMAGE_COLUMNS, image[made]),
-        (_TEXT_COLUMNS, ~image[made]),
-    ):
+    possible = donors >= 0
+    false, given = table[possible].copy(), table.iloc[donors[possible]]
+    for columns, chosen in ((_IMAGE_COLUMNS, image), (_TEXT_COLUMNS, ~image)):
         for name in columns:
             if name in false.columns:
-                false[name] = np.where(
-                    taken,
-                    given[name].to_numpy(dtype=object),
-                    false[name].to_numpy(dtype=object),
+                new, old = (
+                    part[name].to_numpy(dtype=object) for part in (given, false)
                 )
-    false = false.assign(
+                false[name] = np.where(chosen[possible], new, old)
+    return false.assign(
         pair_id=false["pair_id"] + f":{method}",
         label=OUT_OF_CONTEXT,
         method=method,
         donor_id=given["pair_id"].to_numpy(),
-        similarity=similarity[made],
-        by=by[made],
     )
-    return both(table, false, method)

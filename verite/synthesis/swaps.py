@@ -1,9 +1,8 @@
-"""Captions in which named entities are swapped for others of the same type (paper,
-sections 2.2 and 4.1).
+"""Captions in which named entities are swapped for others of the same type.
 
-A swap never brings in an entity that the caption already has, under whatever spelling.
-``swapped`` says what was swapped, as a JSON list of [old, new, type]; what share of
-captions could be swapped tells :func:`verite.synthesis.made_share`.
+See the paper, sections 2.2 and 4.1. A swap never brings in an entity that the caption
+already has, under whatever spelling. The column ``swapped`` lists swaps as JSON, [old,
+new, type]; :func:`verite.synthesis.made_share` is the share of captions with a swap.
 """
 
 from __future__ import annotations
@@ -19,7 +18,15 @@ from verite.embeddings import Embeddings
 from verite.errors import DataError, ParameterError, name_some
 from verite.pairs import MISCAPTIONED
 from verite.search import Search, cosines, nearest
-from verite.synthesis.base import both, choose_sides, nearest_donors, parts, truthful
+from verite.synthesis.base import (
+    both,
+    choose_sides,
+    maker,
+    nearest_donors,
+    no_vectors,
+    parts,
+    truthful,
+)
 from verite.synthesis.entities import (
     ONTONOTES_TYPES,
     Entity,
@@ -40,6 +47,7 @@ class _Swap(NamedTuple):
     by: str = ""
 
 
+@maker("R-NESt", MISCAPTIONED)
 def r_nest(
     pairs: pd.DataFrame,
     images: Embeddings | None = None,
@@ -56,7 +64,7 @@ def r_nest(
         A pair table with a column ``topic``; only rows labelled true are used. Their
         order does not matter.
     images, texts
-        Not looked at.
+        Not used.
     entities
         The column that lists entities, or a function of the caption.
 
@@ -73,27 +81,29 @@ def r_nest(
         Entities or topics are missing or do not parse; no caption could be swapped.
 
     >>> from verite import load
-    >>> made = r_nest(load("newsroom", preset="visualnews", events=60, encoder=None).pairs, rng=np.random.default_rng(0))
+    >>> pairs = load("newsroom", preset="visualnews", events=60, encoder=None).pairs
+    >>> made = r_nest(pairs, rng=np.random.default_rng(0))
     >>> [[old, new, kind]] = json.loads(made["swapped"][1])
-    >>> old in made["caption"][0], new in made["caption"][1], old in made["caption"][1]
-    (True, True, False)
+    >>> old in made["caption"][0], new in made["caption"][1]
+    (True, True)
     """
     table = truthful(pairs, "R-NESt", ["topic"])
-    found = read(_rows_of(pairs, table, entities), entities)
+    mentions = _read(pairs, table, entities)
     bound = table["bound"].to_numpy()
     swaps = []
     for rows in parts(table, "topic"):
-        named: dict[str, list[tuple[int, str]]] = {}
+        by_type: dict[str, list[tuple[int, str]]] = {}
         for row in rows:
-            for entity in found[row]:
-                named.setdefault(entity.type, []).append((row, entity.name))
+            for entity in mentions[row]:
+                by_type.setdefault(entity.type, []).append((row, entity.name))
         for row in rows:
-            swap = _random_swap(row, found[row], named, bound, rng)
+            swap = _random_swap(row, mentions[row], by_type, bound, rng)
             if swap is not None:
                 swaps.append(swap)
-    return _swapped(table, found, swaps, "R-NESt")
+    return _apply(table, mentions, swaps, "R-NESt")
 
 
+@maker("CLIP-NESt", MISCAPTIONED)
 def clip_nest(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -105,8 +115,7 @@ def clip_nest(
     neighbours: int = 10,
     search: Search = nearest,
 ) -> pd.DataFrame:
-    """CLIP-NESt: swap one entity of each caption for one of its type in the nearest
-    pair of the topic that has one.
+    """CLIP-NESt: swap one entity for one of its type in a near pair of the topic.
 
     Parameters
     ----------
@@ -116,10 +125,10 @@ def clip_nest(
         Vectors by ``image_id`` and ``text_id``; those that ``by`` does not need may be
         None.
     by
-        What must be near: ``"image"``, ``"text"`` or ``"either"``: a fair coin for each
+        What must be near: ``"image"``, ``"text"`` or ``"either"``: a fair coin per
         pair.
     neighbours
-        How many of the nearest to try, 1 or more, until one gives an entity.
+        How many of the nearest to try, 1 or more, until one has a fitting entity.
     search
         How to find neighbours.
 
@@ -141,36 +150,24 @@ def clip_nest(
             f"CLIP-NESt: expected neighbours of 1 or more, found {neighbours}."
         )
     table = truthful(pairs, "CLIP-NESt", ["topic"])
-    found = read(_rows_of(pairs, table, entities), entities)
+    mentions = _read(pairs, table, entities)
     by_image = choose_sides("by", by, ("image", "text"), len(table), rng)
+    topics, k = list(parts(table, "topic")), min(neighbours, len(table))
     donors, similarities = nearest_donors(
-        table,
-        list(parts(table, "topic")),
-        by_image,
-        images,
-        texts,
-        method="CLIP-NESt",
-        k=min(neighbours, len(table)),
-        search=search,
+        table, topics, by_image, (images, texts), "CLIP-NESt", k, search
     )
     swaps = []
-    for row in range(len(table)):
+    for row, side in enumerate(np.where(by_image, "image", "text")):
         for donor, similarity in zip(donors[row], similarities[row], strict=True):
-            names = _matched(found[row], found[donor], rng)[:1] if donor >= 0 else []
-            if names:
-                swaps.append(
-                    _Swap(
-                        row,
-                        donor,
-                        dict(names),
-                        similarity,
-                        "image" if by_image[row] else "text",
-                    )
-                )
+            if donor < 0:
+                continue
+            if names := _match(mentions[row], mentions[donor], rng)[:1]:
+                swaps.append(_Swap(row, donor, dict(names), similarity, str(side)))
                 break
-    return _swapped(table, found, swaps, "CLIP-NESt")
+    return _apply(table, mentions, swaps, "CLIP-NESt")
 
 
+@maker("MEIR", MISCAPTIONED)
 def meir(
     pairs: pd.DataFrame,
     images: Embeddings | None,
@@ -183,11 +180,10 @@ def meir(
     cluster_size: int = 20,
     search: Search = nearest,
 ) -> pd.DataFrame:
-    """MEIR, by its idea: swap two or more entities at once for those of one donor of
-    the same cluster.
+    """MEIR, by its idea: swap two or more entities for those of one similar pair.
 
-    Clusters form within a split about pairs drawn at random: each pair joins the
-    nearest of them.
+    Clusters form within a split around pairs drawn at random: each pair joins the
+    nearest of them. The donor is of the same cluster.
 
     Parameters
     ----------
@@ -199,10 +195,10 @@ def meir(
     by
         What clusters are made of: ``"image"`` or ``"text"``.
     types
-        Which entities are swapped: at first those that MEIR manipulates, people, places
-        and organisations.
+        Which entities are swapped; by default those that MEIR manipulates: people,
+        places and organisations.
     cluster_size
-        Number of pairs in a cluster on average, 2 or more.
+        Average number of pairs per cluster, 2 or more.
     search
         How to find neighbours.
 
@@ -210,7 +206,7 @@ def meir(
     -------
     pandas.DataFrame
         As of :func:`r_nest`; ``similarity`` is the cosine of the two pairs' images or
-        captions. Captions for which no member of the cluster has two entities to give
+        captions. Captions for which no member of the cluster has two fitting entities
         are left out.
 
     Raises
@@ -233,70 +229,50 @@ def meir(
         )
     side, vectors = ("image_id", images) if by == "image" else ("text_id", texts)
     if vectors is None:
-        raise DataError(
-            f"MEIR: expected vectors of {by}s, found None. Encode them first."
-        )
+        raise no_vectors("MEIR", by)
     table = truthful(pairs, "MEIR")
-    found = read(_rows_of(pairs, table, entities), entities)
+    mentions = _read(pairs, table, entities)
     ids, bound = table[side].to_numpy(), table["bound"].to_numpy()
     swaps = []
     for rows in parts(table):
-        for members in _clusters(rows, ids, vectors, cluster_size, rng, search):
+        for members in _clusters(rows, ids[rows], vectors, cluster_size, rng, search):
             for row in members:
-                own = [entity for entity in found[row] if entity.type in types]
+                own = [entity for entity in mentions[row] if entity.type in types]
                 if len(own) < 2:
                     continue
                 for donor in members[rng.permutation(len(members))]:
-                    names = (
-                        _matched(own, found[donor], rng, known=found[row])
-                        if bound[donor] != bound[row]
-                        else []
-                    )
+                    if bound[donor] == bound[row]:
+                        continue
+                    names = _match(own, mentions[donor], rng, mentions[row])
                     if len(names) > 1:
                         swaps.append(_Swap(row, donor, dict(names), by=by))
                         break
-    near = (
-        cosines(
-            vectors,
-            ids[[swap.row for swap in swaps]],
-            vectors,
-            ids[[swap.donor for swap in swaps]],
-        )
-        if swaps
-        else ()
-    )
-    swaps = [
-        swap._replace(similarity=similarity)
-        for swap, similarity in zip(swaps, near, strict=True)
-    ]
-    return _swapped(table, found, swaps, "MEIR")
+    own_ids = [ids[swap.row] for swap in swaps]
+    donor_ids = [ids[swap.donor] for swap in swaps]
+    near = cosines(vectors, own_ids, vectors, donor_ids)
+    swaps = [s._replace(similarity=c) for s, c in zip(swaps, near, strict=True)]
+    return _apply(table, mentions, swaps, "MEIR")
 
 
-def _rows_of(
-    pairs: pd.DataFrame, table: pd.DataFrame, entities: Source
-) -> pd.DataFrame:
-    """Rows of ``table``, with the column of entities, which may have any name."""
-    if (
-        not isinstance(entities, str)
-        or entities not in pairs.columns
-        or entities in table.columns
-    ):
-        return table
-    cells = pairs.assign(pair_id=pairs["pair_id"].astype("str")).set_index("pair_id")[
-        entities
-    ]
-    return table.assign(**{entities: cells.reindex(table["pair_id"]).to_numpy()})
+def _read(
+    pairs: pd.DataFrame, table: pd.DataFrame, source: Source
+) -> list[list[Entity]]:
+    """Entities of each row of ``table``; their column in ``pairs`` has any name."""
+    if isinstance(source, str) and source in pairs.columns.difference(table.columns):
+        cells = pairs.set_index(pairs["pair_id"].astype("str"))[source]
+        table = table.assign(**{source: cells.reindex(table["pair_id"]).to_numpy()})
+    return read(table, source)
 
 
 def _random_swap(
     row: int,
     own: Sequence[Entity],
-    named: dict[str, list[tuple[int, str]]],
+    by_type: dict[str, list[tuple[int, str]]],
     bound: np.ndarray,
     rng: np.random.Generator,
 ) -> _Swap | None:
     for at in rng.permutation(len(own)):
-        offered = named[own[at].type]
+        offered = by_type[own[at].type]
         for place in _any_order(len(offered), rng):
             donor, new = offered[place]
             if bound[donor] != bound[row] and _is_new(new, own):
@@ -305,23 +281,23 @@ def _random_swap(
 
 
 def _any_order(count: int, rng: np.random.Generator) -> Iterator[int]:
-    """Places in random order, some perhaps twice.
+    """Places in random order, some perhaps repeated.
 
-    A few draws nearly always suffice, and then a million need no shuffling.
+    A few draws nearly always suffice, so that a million need no shuffling.
     """
     yield from rng.integers(0, count, size=8)
     yield from rng.permutation(count)
 
 
-def _matched(
+def _match(
     own: Sequence[Entity],
     given: Sequence[Entity],
     rng: np.random.Generator,
     known: Sequence[Entity] | None = None,
 ) -> list[tuple[Entity, str]]:
-    """Match entities with those of a donor, type by type in random order.
+    """Match entities with those of a donor of the same type, in random order.
 
-    No new name twice, and none that is ``known``.
+    No new name is used twice, and none that is ``known`` (by default ``own``).
     """
     taken: list[str] = []
     matched = []
@@ -331,7 +307,7 @@ def _matched(
             if (
                 new.type == own[at].type
                 and _is_new(new.name, known or own)
-                and not any(same_entity(new.name, one) for one in taken)
+                and not any(same_entity(new.name, name) for name in taken)
             ):
                 taken.append(new.name)
                 matched.append((own[at], new.name))
@@ -353,70 +329,53 @@ def _clusters(
     rng: np.random.Generator,
     search: Search,
 ) -> Iterator[np.ndarray]:
-    unique = np.unique(ids[rows].astype("str")).astype(object)
-    centres = np.sort(
-        rng.choice(
-            unique, min(len(unique), max(1, round(len(rows) / size))), replace=False
-        )
-    )
-    nearest_centre = search(
-        vectors, vectors, 1, query_ids=ids[rows], candidate_ids=centres
-    ).ids[:, 0]
+    unique = np.unique(ids.astype("str")).astype(object)
+    count = min(len(unique), max(1, round(len(rows) / size)))
+    centres = np.sort(rng.choice(unique, count, replace=False))
+    found = search(vectors, vectors, 1, query_ids=ids, candidate_ids=centres)
     for centre in centres:
-        yield rows[nearest_centre == centre]
+        yield rows[found.ids[:, 0] == centre]
 
 
-def _swapped(
+def _apply(
     table: pd.DataFrame,
-    found: Sequence[Sequence[Entity]],
+    mentions: Sequence[Sequence[Entity]],
     swaps: Iterable[_Swap],
     method: str,
 ) -> pd.DataFrame:
-    ordered = sorted(swaps, key=lambda swap: swap.row)
-    if not any(found):
+    """Table with a swapped caption behind each true one."""
+    if not any(mentions):
         raise DataError(
             f"{method}: expected captions that mention entities, found none in"
             f" {len(table):,} captions."
         )
-    rows = [swap.row for swap in ordered]
-    false = table.iloc[rows]
-    new_id = false["pair_id"] + f":{method}"
-    now = [
-        [
-            [swap.names.get(entity, entity.name), entity.type]
-            for entity in found[swap.row]
-        ]
-        for swap in ordered
-    ]
-    changed = [
-        [[entity.name, new, entity.type] for entity, new in swap.names.items()]
-        for swap in ordered
-    ]
+    swaps = sorted(swaps, key=lambda swap: swap.row)
+    false = table.iloc[[swap.row for swap in swaps]]
+    new_id, pair_ids = false["pair_id"] + f":{method}", table["pair_id"].to_numpy()
+    captions = zip(false["caption"], swaps, strict=True)
     false = false.assign(
         pair_id=new_id,
         text_id=new_id,
-        caption=[
-            replace(caption, swap.names)
-            for caption, swap in zip(false["caption"], ordered, strict=True)
-        ],
+        caption=[replace(caption, swap.names) for caption, swap in captions],
         label=MISCAPTIONED,
         method=method,
-        donor_id=(
-            table["pair_id"].to_numpy()[[swap.donor for swap in ordered]]
-            if ordered
-            else ""
-        ),
-        similarity=[swap.similarity for swap in ordered],
-        by=[swap.by for swap in ordered],
-        entities=[json.dumps(names, ensure_ascii=False) for names in now],
-        swapped=[json.dumps(names, ensure_ascii=False) for names in changed],
+        donor_id=[pair_ids[swap.donor] for swap in swaps],
+        similarity=[swap.similarity for swap in swaps],
+        by=[swap.by for swap in swaps],
+        entities=[
+            _json([swap.names.get(e, e.name), e.type] for e in mentions[swap.row])
+            for swap in swaps
+        ],
+        swapped=[
+            _json([e.name, new, e.type] for e, new in swap.names.items())
+            for swap in swaps
+        ],
     )
     if "entities" not in table.columns:
-        listed = [
-            json.dumps(
-                [[entity.name, entity.type] for entity in one], ensure_ascii=False
-            )
-            for one in found
-        ]
+        listed = [_json([e.name, e.type] for e in own) for own in mentions]
         table = table.assign(entities=listed)
     return both(table, false, method)
+
+
+def _json(rows: Iterable[list[str]]) -> str:
+    return json.dumps(list(rows), ensure_ascii=False)

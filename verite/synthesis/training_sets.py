@@ -1,5 +1,6 @@
-"""The paper's training sets by name, made from one table of truthful pairs and one of
-posts (sections 3.3 and 4.1).
+"""The paper's training sets by name (sections 3.3 and 4.1).
+
+They are made from one table of truthful pairs and one of posts.
 """
 
 from __future__ import annotations
@@ -12,21 +13,18 @@ import pandas as pd
 
 from verite.dataset import Dataset
 from verite.embeddings import Embeddings, concatenate
-from verite.errors import MissingDataError, ParameterError
+from verite.errors import MissingDataError
 from verite.synthesis import MAKERS, aggregate, maker_named
+from verite.synthesis.base import split_name
 
 __all__ = ["POSTS", "TrainingSets", "training_sets"]
 
 POSTS = "Fakeddit"
 """Name of the set that is not made: the posts themselves."""
 
-_OUT_OF_CONTEXT = ("RSt", "CSt", "NC-t2t")
-
 
 class TrainingSets(NamedTuple):
-    """Pair tables by name, and vectors by ``image_id`` and ``text_id`` of all that
-    stands in them.
-    """
+    """Pair tables by name, and vectors of all their images and captions."""
 
     tables: Mapping[str, pd.DataFrame]
     images: Embeddings
@@ -37,10 +35,8 @@ class TrainingSets(NamedTuple):
 
         ``(len(pairs), 2, dimensions)``, float32.
         """
-        return np.stack(
-            [self.images.rows(pairs["image_id"]), self.texts.rows(pairs["text_id"])],
-            axis=1,
-        )
+        images = self.images.rows(pairs["image_id"])
+        return np.stack([images, self.texts.rows(pairs["text_id"])], axis=1)
 
 
 def training_sets(
@@ -68,12 +64,12 @@ def training_sets(
     posts
         Pairs with splits and vectors; CHASMA takes captions of its misleading ones.
     seed
-        Decides all draws.
+        Of all draws.
     encode
-        Gives vectors for captions by id; asked once, for those that a maker wrote anew.
+        Returns vectors for captions by id; called once, for those that makers wrote.
     beside
-        Data sets whose vectors are to be at hand as well: what the detectors will be
-        tested on.
+        Data sets whose vectors are included as well: those that detectors are tested
+        on.
 
     Raises
     ------
@@ -82,67 +78,37 @@ def training_sets(
     MissingDataError
         A data set comes without vectors.
     """
-    parts = {name: [part.strip() for part in name.split("+")] for name in names}
-    for name, members in parts.items():
-        if (
-            len(members) > 1
-            and sum(member in _OUT_OF_CONTEXT for member in members) != 1
-        ):
-            raise ParameterError(
-                f"{name}: expected exactly one of {', '.join(_OUT_OF_CONTEXT)} in a"
-                " joined set."
-            )
-    known = [_vectors(data) for data in (truths, posts, *beside)]
+    members = {name: split_name(name) for name in names}
+    vectors = [_vectors(data) for data in (truths, posts, *beside)]
     made = {
-        one: _make(one, truths, posts, seed)
-        for one in dict.fromkeys(
-            member for members in parts.values() for member in members
-        )
+        part: _make(part, truths, posts, seed)
+        for part in dict.fromkeys(part for both in members.values() for part in both)
     }
     tables = {}
-    for name, members in parts.items():
-        first = next(
-            (member for member in members if member in _OUT_OF_CONTEXT), members[0]
-        )
-        others = [made[member] for member in members if member != first]
-        tables[name] = (
-            aggregate(
-                made[first], *others, rng=np.random.default_rng([seed, len(MAKERS)])
-            )
-            if others
-            else made[first]
-        )
-    have = {text_id for _, texts in known for text_id in texts.ids}
-    fresh = {
+    for name, parts in members.items():
+        tables[name] = made[parts[0]]
+        if len(parts) > 1:
+            rng = np.random.default_rng([seed, len(MAKERS)])
+            tables[name] = aggregate(*(made[part] for part in parts), rng=rng)
+    known = {text_id for _, texts in vectors for text_id in texts.ids}
+    new = {
         text_id: caption
         for table in made.values()
         for text_id, caption in zip(table["text_id"], table["caption"], strict=True)
-        if text_id not in have
+        if text_id not in known
     }
-    new = [encode(fresh)] if fresh else []
-    return TrainingSets(
-        tables,
-        concatenate([images for images, _ in known]),
-        concatenate([*(texts for _, texts in known), *new]),
-    )
+    texts = [texts for _, texts in vectors] + ([encode(new)] if new else [])
+    images = [images for images, _ in vectors]
+    return TrainingSets(tables, concatenate(images), concatenate(texts))
 
 
 def _make(name: str, truths: Dataset, posts: Dataset, seed: int) -> pd.DataFrame:
     if name == POSTS:
         return posts.pairs
-    maker = maker_named(name)
-    pool = (
-        {"pool": posts.pairs, "pool_texts": posts.texts}
-        if name.startswith("CHASMA")
-        else {}
-    )
-    return maker(
-        truths.pairs,
-        truths.images,
-        truths.texts,
-        rng=np.random.default_rng([seed, list(MAKERS).index(name)]),
-        **pool,
-    )
+    make = maker_named(name)
+    pool = {"pool": posts.pairs, "pool_texts": posts.texts} if make.uses_pool else {}
+    rng = np.random.default_rng([seed, list(MAKERS).index(name)])
+    return make(truths.pairs, truths.images, truths.texts, rng=rng, **pool)
 
 
 def _vectors(data: Dataset) -> tuple[Embeddings, Embeddings]:

@@ -112,7 +112,7 @@ def test_bad_input_is_one_message() -> None:
     with pytest.raises(DataError, match="found 2 pairs and 0 images"):
         rank_candidates(PAIRS, embed(IMAGES), embed(TEXTS), pool=["true_1"])
     with pytest.raises(
-        ParameterError, match="expected 1 or more candidates a pair, found 0"
+        ParameterError, match="expected 1 or more candidates per pair, found 0"
     ):
         rank_candidates(PAIRS, embed(IMAGES), embed(TEXTS), 0)
 

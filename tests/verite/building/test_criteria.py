@@ -81,13 +81,13 @@ def test_an_article_that_meets_all_is_left_with_what_no_program_can_see(
             {"false_url": ""},
             "out_of_context",
             "look",
-            "no out-of-context image: two pairs, not three",
+            "no false_url: two pairs, not three",
         ),
         (
             {"false_caption": "An image shows sharks."},
             "linked",
             "look",
-            "share no word that means something",
+            "share no keyword",
         ),
         (
             {"false_caption": "An image shows a red boat that is not there."},
@@ -95,7 +95,7 @@ def test_an_article_that_meets_all_is_left_with_what_no_program_can_see(
             "look",
             "false: not",
         ),
-        ({"false_caption": "Red boat!"}, "same_length", "look", "2 words beside 11"),
+        ({"false_caption": "Red boat!"}, "same_length", "look", "2 words and 11"),
         (
             {"false_caption": "Red boat near a wreck in the year 2021."},
             "direct_form",
@@ -128,7 +128,7 @@ def test_a_rating_counts_where_the_table_has_one(write: Callable[..., Path]) -> 
     assert found == [
         ("met", ""),
         ("not met", "rated satire"),
-        ("look", "the table does not say"),
+        ("look", "no rating in the table"),
     ]
 
 

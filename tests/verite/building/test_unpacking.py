@@ -137,7 +137,7 @@ def test_a_group_that_is_no_article_is_one_message(
         pairs.loc[at, name] = value
     with pytest.raises(
         DataError,
-        match=r"expected each group to be one article: .* Not so: article_0\. Choose",
+        match=r"expected each group to be one article: .* Leave out: article_0",
     ):
         pack(pairs)
 
@@ -147,7 +147,7 @@ def test_an_out_of_context_pair_with_a_caption_of_its_own_is_no_article(
 ) -> None:
     pairs = unpack(read(write()).iloc[[0, 1]])
     pairs.loc[pairs["pair_id"] == "1-out-of-context", "caption"] = "Other words."
-    with pytest.raises(DataError, match=r"Not so: article_1\."):
+    with pytest.raises(DataError, match=r"Leave out: article_1\."):
         pack(pairs)
 
 

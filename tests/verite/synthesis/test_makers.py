@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verite import load
 from verite.errors import DataError, ParameterError
 from verite.pairs import MAKER_COLUMNS, MISCAPTIONED, OUT_OF_CONTEXT, TRUE, validate
 from verite.search import nearest
 from verite.synthesis import EXTRA, MAKERS, made_share, maker_named
 
-OUT = ("RSt", "CSt", "NC-t2t")
 NAMES = tuple(MAKERS)
+OUT = tuple(name for name in NAMES if MAKERS[name].label == OUT_OF_CONTEXT)
 WORLDS = st.fixed_dictionaries(
     {
         "count": st.integers(25, 60),
@@ -32,7 +31,7 @@ few = settings(max_examples=15, deadline=None)
 @pytest.mark.parametrize("name", NAMES)
 @given(size=WORLDS, seed=st.integers(0, 3))
 @few
-def test_made_pairs_hold_groups_together_and_classes_equal(
+def test_groups_stay_together_and_classes_equal(
     toy: Callable[..., Any], name: str, size: dict[str, int], seed: int
 ) -> None:
     world = toy(**size)
@@ -55,7 +54,7 @@ def test_made_pairs_hold_groups_together_and_classes_equal(
 @pytest.mark.parametrize("name", NAMES)
 @given(size=WORLDS, seed=st.integers(0, 3))
 @few
-def test_donors_are_of_the_same_split_and_of_another_group(
+def test_donors_are_of_the_same_split_and_another_group(
     toy: Callable[..., Any], name: str, size: dict[str, int], seed: int
 ) -> None:
     world = toy(**size)
@@ -72,7 +71,7 @@ def test_donors_are_of_the_same_split_and_of_another_group(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows(
+def test_a_seed_decides_the_table_not_the_order_of_rows(
     toy: Callable[..., Any], name: str
 ) -> None:
     world = toy()
@@ -92,7 +91,7 @@ def test_another_seed_gives_another_table(toy: Callable[..., Any], name: str) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_true_pairs_come_out_as_they_went_in_and_the_given_table_stays(
+def test_true_pairs_and_the_given_table_stay_as_they_are(
     toy: Callable[..., Any], name: str
 ) -> None:
     world = toy()
@@ -115,9 +114,7 @@ def test_a_table_without_truthful_pairs_is_refused(
 
 
 @pytest.mark.parametrize("name", ["RSt", "CSt", "R-NESt", "CLIP-NESt"])
-def test_topics_that_are_missing_are_asked_for(
-    toy: Callable[..., Any], name: str
-) -> None:
+def test_missing_topics_are_named(toy: Callable[..., Any], name: str) -> None:
     world = toy()
     with pytest.raises(DataError, match="no topic"):
         world.make(name, pairs=world.pairs.drop(columns="topic"))
@@ -133,9 +130,7 @@ def test_topics_that_are_missing_are_asked_for(
 @pytest.mark.parametrize(
     "name", ["CSt", "NC-t2t", "CLIP-NESt", "MEIR", "CHASMA", "CHASMA-D"]
 )
-def test_vectors_that_are_missing_are_asked_for(
-    toy: Callable[..., Any], name: str
-) -> None:
+def test_missing_vectors_are_named(toy: Callable[..., Any], name: str) -> None:
     world = toy()
     options = (
         {"pool": world.pool, "pool_texts": world.pool_texts}
@@ -153,19 +148,15 @@ def test_vectors_that_are_missing_are_asked_for(
         )
 
 
-def test_an_unknown_maker_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ParameterError, match="'nc-t2t'. There are: RSt, CSt, NC-t2t"):
+def test_an_unknown_maker_is_answered_with_the_list() -> None:
+    with pytest.raises(ParameterError, match="'nc-t2t'. Makers: RSt, CSt, NC-t2t"):
         maker_named("nc-t2t")
-
-
-# --- out of context
-# -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", OUT)
 @given(size=WORLDS, seed=st.integers(0, 3), hubs=st.integers(1, 8))
 @few
-def test_an_out_of_context_image_never_stands_truthfully_with_its_caption(
+def test_no_out_of_context_pair_is_truthful(
     toy: Callable[..., Any], name: str, size: dict[str, int], seed: int, hubs: int
 ) -> None:
     world = toy(**size)
@@ -198,7 +189,7 @@ def test_an_out_of_context_image_never_stands_truthfully_with_its_caption(
         ("caption", ["image_id", "image_path"]),
     ],
 )
-def test_one_side_is_replaced_by_the_donors_and_the_other_kept(
+def test_one_side_is_the_donors_and_the_other_stays(
     toy: Callable[..., Any], name: str, replace: str, kept: list[str]
 ) -> None:
     world = toy()
@@ -217,7 +208,7 @@ def test_one_side_is_replaced_by_the_donors_and_the_other_kept(
     assert donor["topic"].tolist() == true["topic"].tolist()
 
 
-def test_random_donors_are_drawn_evenly_from_other_groups_of_the_topic(
+def test_random_donors_are_drawn_evenly(
     toy: Callable[..., Any],
 ) -> None:
     world = toy(count=8)
@@ -234,17 +225,8 @@ def test_random_donors_are_drawn_evenly_from_other_groups_of_the_topic(
     assert set(second["donor_id"]) == {"p007"}
 
 
-def test_either_replaces_images_and_captions_about_equally_often(
-    toy: Callable[..., Any],
-) -> None:
-    made = toy(count=400).make("RSt")
-    true, false = (made[made["label"] == label] for label in (TRUE, OUT_OF_CONTEXT))
-    replaced = (true["image_id"].to_numpy() != false["image_id"].to_numpy()).mean()
-    assert 0.42 < replaced < 0.58
-
-
 @pytest.mark.parametrize(("by", "side"), [("image", "image_id"), ("text", "text_id")])
-def test_a_nearest_donor_is_the_nearest_of_all_allowed(
+def test_a_nearest_donor_is_the_nearest_allowed(
     toy: Callable[..., Any], by: str, side: str
 ) -> None:
     world = toy()
@@ -270,7 +252,7 @@ def test_a_nearest_donor_is_the_nearest_of_all_allowed(
     assert set(false["by"]) == {by}
 
 
-def test_nc_t2t_shows_each_caption_once_true_and_once_with_another_image(
+def test_nc_t2t_gives_each_caption_another_image(
     toy: Callable[..., Any],
 ) -> None:
     world = toy()
@@ -280,7 +262,7 @@ def test_nc_t2t_shows_each_caption_once_true_and_once_with_another_image(
     assert made_share(world.pairs, made) == 1
 
 
-def test_a_topic_with_one_pair_is_left_out_and_the_share_says_so(
+def test_a_topic_with_one_pair_is_left_out(
     toy: Callable[..., Any],
 ) -> None:
     world = toy(count=40, topics=1)
@@ -294,9 +276,7 @@ def test_a_topic_with_one_pair_is_left_out_and_the_share_says_so(
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_pairs_of_one_group_alone_cannot_be_made_out_of_context(
-    toy: Callable[..., Any], name: str
-) -> None:
+def test_pairs_of_one_group_have_no_donors(toy: Callable[..., Any], name: str) -> None:
     world = toy()
     with pytest.raises(
         DataError, match=f"{name}: no misleading pair could be made of 60 truthful ones"
@@ -304,31 +284,11 @@ def test_pairs_of_one_group_alone_cannot_be_made_out_of_context(
         world.make(name, pairs=world.pairs.assign(group="one", split=""))
 
 
-def test_all_equal_vectors_give_the_first_donor_by_id(
-    toy: Callable[..., Any], make_vectors: Callable[..., Any]
-) -> None:
-    world = toy(count=20)
-    same = make_vectors(world.pairs["text_id"], 0)
-    same.matrix[:] = 1
-    pairs = world.pairs.assign(split="", group=world.pairs["pair_id"])
-    made = maker_named("NC-t2t")(pairs, None, same, rng=np.random.default_rng(0))
-    donors = made.loc[made["label"] != TRUE, "donor_id"].tolist()
-    assert donors == ["p001", *["p000"] * 19]
-
-
-def test_texts_of_another_width_than_the_pools_are_refused(
-    toy: Callable[..., Any], make_vectors: Callable[..., Any]
-) -> None:
-    world = toy()
-    with pytest.raises(DataError, match="dimensions 8 and 5"):
-        world.make("CHASMA", pool_texts=make_vectors(world.pool["text_id"], 0, width=5))
-
-
 @pytest.mark.parametrize(
     ("name", "option"),
     [("RSt", "replace"), ("CSt", "by"), ("CLIP-NESt", "by"), ("MEIR", "by")],
 )
-def test_an_unknown_side_is_refused_with_those_there_are(
+def test_an_unknown_side_is_refused(
     toy: Callable[..., Any], name: str, option: str
 ) -> None:
     with pytest.raises(ParameterError, match=f"expected {option} to be image"):
@@ -345,12 +305,3 @@ def test_makers_search_with_what_they_are_given(toy: Callable[..., Any]) -> None
     world = toy()
     pd.testing.assert_frame_equal(world.make("CSt", search=search), world.make("CSt"))
     assert sum(asked) == len(world.pairs)
-
-
-def test_the_newsroom_gives_a_random_partner_to_nearly_every_pair() -> None:
-    pairs = load("newsroom", preset="visualnews", events=200, encoder=None).pairs
-    made = MAKERS["RSt"](pairs, None, None, rng=np.random.default_rng(0))
-    assert made_share(pairs, made) > 0.95
-    topics = pairs.set_index("pair_id")["topic"]
-    false = made[made["label"] != TRUE]
-    assert topics[false["donor_id"]].tolist() == false["topic"].tolist()
