@@ -5,17 +5,11 @@ pair with another image, and a pair with another caption; captions are drawn fro
 vocabulary of 20,000 words with Zipf's frequencies, half of the false ones opening with
 a word of their own; images and texts have random vectors of 768 dimensions; one caption
 in fifty is nearly an earlier one. Then it runs ``verite audit`` on it in a process of
-its own, and reports how long that took and how much memory was resident at most. What
-must be found is checked: the probe of first words fires, the probe of length does not.
-
-``--newsroom`` asks another question: what fires in newsrooms of 300 events, with no
-knob turned in 20 seeds and two presets, and with one knob turned in a few seeds: the
-probe that matches it, and how many others.
+its own, and reports how long that took and how much memory was resident at most. It
+also checks that the probe of first words fires, and that of length does not.
 
 Run: python benchmarks/audit.py [--rows 100000] [--width 768] [--permutations 1000]
 [--folder FOLDER]
-     python benchmarks/audit.py --newsroom [--seeds 20] [--knob-seeds 3] [--permutations
-     1000]
 """
 
 from __future__ import annotations
@@ -28,137 +22,48 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verite.audit import Benchmark, audit
-from verite.datasets import load
 from verite.embeddings import Embeddings
 
 WORDS = 20_000
-KNOBS: tuple[tuple[dict[str, Any], set[str]], ...] = (
-    ({"giveaway_rate": 0.5}, {"first words"}),
-    ({"length_gap": 4}, {"length"}),
-    ({"length_gap": -4}, {"length"}),
-    ({"template_leak": 0.8}, {"first words", "punctuation and case"}),
-    ({"manipulation_rate": 0.6}, {"image embedding"}),
-    ({"asymmetric_rate": 0.5}, set()),
-    ({"duplicate_rate": 0.2}, set()),
-    ({"ooc_hardness": 0.0}, set()),
-    ({"ooc_hardness": 1.0}, set()),
-    ({"entity_visibility": 0.3}, set()),
-    ({"balanced": False}, set()),
-    ({"preset": "plain", "label_noise": 0.1}, set()),
-    ({"preset": "plain", "posts_per_image": 3}, set()),
-)
-"""Knobs, and the probes that match them: those that look at what the knob changes."""
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure time and memory, and print them."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, default=100_000)
     options.add_argument("--width", type=int, default=768)
     options.add_argument("--permutations", type=int, default=1000)
-    options.add_argument("--folder", type=Path, help="where files go, and stay")
-    options.add_argument("--newsroom", action="store_true")
-    options.add_argument("--seeds", type=int, default=20)
-    options.add_argument("--knob-seeds", type=int, default=3)
+    options.add_argument("--folder", type=Path, help="where the files stay")
     given = options.parse_args()
-    if given.newsroom:
-        newsrooms(given.seeds, given.knob_seeds, given.permutations)
-    else:
-        large(given)
-
-
-def newsrooms(seeds: int, knob_seeds: int, permutations: int) -> None:
-    """Count what fires."""
-    for preset in ("verite", "plain"):
-        tests, small, fired = 0, 0, []
-        for seed in range(seeds):
-            found = audit(
-                Benchmark.of(load("newsroom", preset=preset, events=300, seed=seed)),
-                permutations=permutations,
-            )
-            alone = found.probes[found.probes["modality"] != "both"]
-            tests, small = (
-                tests + len(alone),
-                small + int((alone["p_value"] < 0.01).sum()),
-            )
-            fired += [f"{name} (seed {seed})" for name in found.firing]
-        print(
-            f"{preset}, no knob: {tests} probes in {seeds} seeds, p < .01 in {small},"
-            f" {len(fired)} fire {', '.join(fired)}",
-            flush=True,
-        )
-    for knob, matching in KNOBS:
-        missed, others, tests = 0, [], 0
-        for seed in range(knob_seeds):
-            found = audit(
-                Benchmark.of(load("newsroom", events=300, seed=seed, **knob)),
-                permutations=permutations,
-            )
-            missed += len(matching - set(found.firing))
-            others += [
-                f"{name} (seed {seed})" for name in found.firing if name not in matching
-            ]
-            tests += int((found.probes["modality"] != "both").sum()) - len(matching)
-        said = (
-            f"{', '.join(sorted(matching)) or 'nothing'} should fire, missed {missed}"
-        )
-        print(
-            f"{knob}: {said}; {len(others)} of {tests} other probes fire"
-            f" {', '.join(others)}",
-            flush=True,
-        )
-
-
-def large(given: argparse.Namespace) -> None:
-    """Measure time and memory."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
         write(folder, given.rows, given.width)
-        command = [
-            sys.executable,
-            "-m",
-            "verite",
-            "audit",
-            str(folder / "pairs.csv"),
-            "--out",
-            str(folder / "out"),
-            "--force",
-        ]
-        command += [
-            "--images",
-            str(folder / "images.safetensors"),
-            "--texts",
-            str(folder / "texts.safetensors"),
-        ]
-        command += ["--permutations", str(given.permutations)]
+        words = ["audit", str(folder / "pairs.csv"), "--out", str(folder / "out")]
+        words += ["--force", "--permutations", str(given.permutations)]
+        for name in ("images", "texts"):
+            words += [f"--{name}", str(folder / f"{name}.safetensors")]
         start = time.perf_counter()
-        child = subprocess.Popen(command)
+        child = subprocess.Popen([sys.executable, "-m", "verite", *words])
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         if status:
             raise SystemExit(f"the audit ended with status {status}")
-        found = {
-            one["probe"]: one
-            for one in json.loads(
-                (folder / "out" / "audit.json").read_text(encoding="utf8")
-            )["probes"]
-        }
-    for name, one in found.items():
+        content = json.loads((folder / "out" / "audit.json").read_text("utf8"))
+    fires = {row["probe"]: row["fires"] for row in content["probes"]}
+    for row in content["probes"]:
         print(
-            f"{name:22}{one['accuracy']:7.1%}  p {one['p_value']:.3f} "
-            f" {'fires' if one['fires'] else ''}"
+            f"{row['probe']:22}{row['accuracy']:7.1%}  p {row['p_value']:.3f} "
+            f" {'fires' if row['fires'] else ''}"
         )
     print(
         f"{given.rows:,} rows × {given.width}: {seconds:,.0f} s, at most"
         f" {usage.ru_maxrss / 1e6:.2f} GB resident, {os.cpu_count()} cores"
     )
-    if not found["first words"]["fires"] or found["length"]["fires"]:
+    if not fires["first words"] or fires["length"]:
         raise SystemExit(
             "expected the probe of first words to fire and that of length not to"
         )
@@ -170,67 +75,39 @@ def write(folder: Path, rows: int, width: int) -> None:
     groups = -(-rows // 3)
     chance = 1 / np.arange(1, WORDS + 1)
     words = np.array([f"w{at:05d}" for at in range(WORDS)], dtype=object)
-    captions = []
+    captions: list[str] = []
     for _ in range(2 * groups):
-        captions.append(
-            " ".join(
-                words[rng.choice(WORDS, rng.integers(8, 30), p=chance / chance.sum())]
-            )
-            if not _near(rng, captions)
-            else _changed(rng, captions)
-        )
+        if len(captions) > 100 and rng.random() < 0.02:
+            captions.append(f"{captions[rng.integers(len(captions))]} again")
+        else:
+            size = rng.integers(8, 30)
+            chosen = rng.choice(WORDS, size, p=chance / chance.sum())
+            captions.append(" ".join(words[chosen]))
     openers = np.where(rng.random(groups) < 0.5, "allegedly", "today")
+    openers = np.concatenate([np.full(groups, "today"), openers])
+    texts = [f"{word} {text}" for word, text in zip(openers, captions, strict=True)]
     group = np.arange(groups)
-    parts = [
-        pd.DataFrame(
-            {"group": group, "image_id": group, "text_id": group, "label": "true"}
-        ),
-        pd.DataFrame(
-            {
-                "group": group,
-                "image_id": groups + group,
-                "text_id": group,
-                "label": "out-of-context",
-            }
-        ),
-        pd.DataFrame(
-            {
-                "group": group,
-                "image_id": group,
-                "text_id": groups + group,
-                "label": "miscaptioned",
-            }
-        ),
-    ]
-    table = (
-        pd.concat(parts)
-        .sort_values("group", kind="stable", ignore_index=True)
-        .head(rows)
-    )
-    text = np.array(
-        [f"today {one}" for one in captions[:groups]]
-        + [
-            f"{opener} {one}"
-            for opener, one in zip(openers, captions[groups:], strict=True)
+    table = pd.concat(
+        [
+            pd.DataFrame(
+                {"group": group, "image_id": image, "text_id": text, "label": label}
+            )
+            for image, text, label in (
+                (group, group, "true"),
+                (groups + group, group, "out-of-context"),
+                (group, groups + group, "miscaptioned"),
+            )
         ]
     )
-    table = table.assign(
-        pair_id=[f"p{at}" for at in range(len(table))], caption=text[table["text_id"]]
-    )
+    table = table.sort_values("group", kind="stable", ignore_index=True).head(rows)
+    table["pair_id"] = [f"p{at}" for at in range(len(table))]
+    table["caption"] = np.array(texts)[table["text_id"]]
     table.to_csv(folder / "pairs.csv", index=False)
+    ids = [str(at) for at in range(2 * groups)]
     for name in ("images", "texts"):
         vectors = rng.standard_normal((2 * groups, width), dtype=np.float32)
-        Embeddings(
-            [str(at) for at in range(2 * groups)], vectors, encoder="random"
-        ).save(folder / f"{name}.safetensors")
-
-
-def _near(rng: np.random.Generator, captions: list[str]) -> bool:
-    return len(captions) > 100 and rng.random() < 0.02
-
-
-def _changed(rng: np.random.Generator, captions: list[str]) -> str:
-    return f"{captions[rng.integers(len(captions))]} again"
+        path = folder / f"{name}.safetensors"
+        Embeddings(ids, vectors, encoder="random").save(path)
 
 
 if __name__ == "__main__":
