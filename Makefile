@@ -32,10 +32,11 @@ test: $(STAMP) ## run the tests, the notebooks and the book among them
 	# Threads of two test processes and the notebooks they run would wait for each other: some tests then take twenty times as long.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-lint: $(STAMP) ## check style and types
+lint: $(STAMP) ## check style, types and who imports whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/notebooks.py
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 bench: $(STAMP) ## measure speed and memory, as ratios within one run

@@ -27,6 +27,8 @@ def ruff(*options: str, code: str) -> subprocess.CompletedProcess[str]:
 
 def formatted(match: re.Match[str]) -> str:
     tags = TAGS.match(match[0])[0]
+    if "parameters" in tags:  # papermill reads one parameter per line
+        return match[0]
     code = match[0].removeprefix(tags)
     code = ruff("check", "--select=I", "--fix", "--quiet", code=code).stdout or code
     result = ruff("format", code=code)

@@ -27,7 +27,13 @@ from veritebook.notebooks import list_notebooks, open_notebook
 from veritebook.places import Places, find_places
 from veritebook.record import input_key
 
-__all__ = ["build_book", "read_record", "refresh", "run_stale", "stale_notebooks"]
+__all__ = [
+    "build_book",
+    "read_record",
+    "refresh",
+    "run_stale",
+    "stale_notebooks",
+]
 
 
 def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Path:
@@ -64,7 +70,8 @@ def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Pa
     places.built.unlink(missing_ok=True)
     write_status(places, {name: read_record(places, name) for name in list_notebooks()})
     write_findings(places)
-    index = _build_html(places, say)
+    say("building the pages")
+    index = _build_html(places)
     if places.slides.is_dir():
         build_slides(places, say)
     write_json(places.built, {"key": key})
@@ -218,29 +225,21 @@ def _run_apart(
     return process.returncode, re.sub(r"[^\n]*\r", "", output), time.monotonic() - begin
 
 
-def _build_html(places: Places, say: Callable[[str], None]) -> Path:
-    say("building the pages")
+def _build_html(places: Places) -> Path:
     tool = Path(sys.executable).with_name("jupyter-book")
     if not tool.exists():
         raise RunError(
             "jupyter-book is not installed beside this Python. Install the extra: pip"
             ' install "verite[book]".'
         )
-    command = [
-        str(tool),
-        "build",
-        str(places.root),
-        "--warningiserror",
-        "--nitpick",
-        "--keep-going",
-        "--quiet",
-    ]
-    environment = {
-        **os.environ,
-        "PYTHONWARNINGS": "ignore",
-    }  # warnings of the tool's own imports; those of the build are errors below
+    options = ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment
+        [str(tool), "build", str(places.root), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        # Warnings of the tool's own imports; those of the build are errors.
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )
     if done.returncode or not places.index.exists():
         # A failed build may leave half of the pages; the next one starts from none.

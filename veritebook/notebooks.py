@@ -1,5 +1,4 @@
-"""The notebooks: MyST Markdown with one cell of parameters, read, checked and turned
-into plain notebooks.
+"""The notebooks: MyST Markdown with one cell of parameters.
 
 A parameter is one line of the cell tagged ``parameters``::
 
@@ -24,7 +23,7 @@ from verite.errors import DataError, ParameterError, name_some
 from verite.files import atomic_path
 from veritebook.places import source_folder
 
-__all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook"]
+__all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook", "read_notebook"]
 
 _RULE = re.compile(
     r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)(?:\s+to\s+(?P<most>[-\d.]+))?\))\s*(?P<text>.*)$"
@@ -155,6 +154,11 @@ class Notebook:
         return tuple(self.node.metadata.get("verite", {}).get("data", ()))
 
     @property
+    def week(self) -> int:
+        """Week of the course, from its header; 0 if it has none."""
+        return int(self.node.metadata.get("verite", {}).get("week", 0))
+
+    @property
     def synthetic(self) -> bool:
         """Whether it is about a made-up world, by its header.
 
@@ -164,9 +168,7 @@ class Notebook:
 
     @property
     def newsroom_tables(self) -> tuple[str, ...]:
-        """Tables of results that come from a newsroom though the page is about real
-        data, by its header.
-        """
+        """Tables made from a newsroom on a page about real data, from its header."""
         return tuple(self.node.metadata.get("verite", {}).get("newsroom", ()))
 
     def check(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -221,19 +223,21 @@ def open_notebook(name: str) -> Notebook:
     ParameterError
         There is no such notebook; the message lists all.
     """
-    import jupytext
-
-    path = source_folder() / f"{name}.md"
     if name not in list_notebooks():
         raise ParameterError(
             f"no notebook {name!r}. There are: {', '.join(list_notebooks()) or 'none'}."
         )
+    return read_notebook(source_folder() / f"{name}.md")
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read a notebook's source; the same source gives the same ids of cells."""
+    import jupytext
+
     node = jupytext.read(path, fmt="md:myst")
     for at, cell in enumerate(node.cells):
-        cell["id"] = f"{name}-{at}"[
-            -64:
-        ]  # fixed ids: the same source gives the same file
-    return Notebook(name, path, node, _parameters(node, path))
+        cell["id"] = f"{path.stem}-{at}"[-64:]
+    return Notebook(path.stem, path, node, _parameters(node, path))
 
 
 def _parameters(node: Any, path: Path) -> tuple[Parameter, ...]:

@@ -10,7 +10,7 @@ from verite.errors import MissingDataError
 
 __all__ = ["Places", "find_places", "result_folder", "run_folder", "source_folder"]
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)

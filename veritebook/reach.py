@@ -32,12 +32,15 @@ __all__ = ["Graph", "package_graph"]
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("averimatec", "verite", "veritebook")
 _DATA = {".csv", ".json", ".md", ".txt"}
-_BY_CHAPTER = "veritebook.course.checks."
-"""Modules that are imported by the name of the running chapter, and by no other."""
+_CHECKS, _DATASETS = "veritebook.course.checks.", "verite.datasets."
+"""Folders whose modules are imported by name: that of the chapter, or of a data set."""
 
 
 class _Item(NamedTuple):
-    """A definition of a module; an empty name is its import, ``*`` all of it."""
+    """A definition of a module.
+
+    An empty name is its import, ``*`` all of it, ``+`` all of it if it is asked for.
+    """
 
     module: str
     name: str
@@ -83,7 +86,9 @@ class Graph:
         self._links: dict[_Item, _Links] = {}
         self._registries: dict[tuple[str, int], set[_Item]] = {}
 
-    def reach(self, code: str, chapter: str = "") -> dict[str, str]:
+    def reach(
+        self, code: str, chapter: str = "", data: Iterable[str] = ()
+    ) -> dict[str, str]:
         """Digest of each definition and data file that Python code can reach.
 
         Parameters
@@ -92,13 +97,27 @@ class Graph:
             Source, such as that of a notebook's cells.
         chapter
             The notebook's name: checks of other chapters are not followed.
+        data
+            Data sets that it may read, besides those that its code names.
         """
         main = Module("", Path())
         try:
             total = self._follow(main, _parse(code))
         except SyntaxError:
             total = _Links(items={_Item(name, "*") for name in self._paths})
-        own = _BY_CHAPTER + chapter.replace("-", "_")
+        names = {name.replace("-", "_") for name in total.words.union(data)}
+
+        def is_used(item: _Item) -> bool:
+            stem = item.module.rpartition(".")[2]
+            if item.name != "+":
+                return True
+            if item.module.startswith(_CHECKS):
+                return stem == chapter.replace("-", "_")
+            # The data set verite-evidence is read by the module evidence.
+            return not item.module.startswith(_DATASETS) or any(
+                name.endswith(stem) for name in names
+            )
+
         digests: dict[_Item, str] = {}
         waiting = set(total.items)
         while waiting:
@@ -106,11 +125,7 @@ class Graph:
                 links = self._expand(item)
                 digests[item] = links.digest
                 total.add(links)
-            waiting = {
-                item
-                for item in total.items - digests.keys()
-                if not item.module.startswith(_BY_CHAPTER) or item.module == own
-            }
+            waiting = set(filter(is_used, total.items - digests.keys()))
             if not waiting:
                 waiting = set(self._called(digests, total.words)) - digests.keys()
         files = total.files
@@ -166,7 +181,7 @@ class Graph:
     def _expand(self, item: _Item) -> _Links:
         if item not in self._links:
             module = self._module(item.module)
-            if item.name == "*":
+            if item.name in {"*", "+"}:
                 links = _Links(
                     items={_Item(module.name, k) for k in module.definitions}
                 )
@@ -268,7 +283,10 @@ class Graph:
             case [ast.Constant(value=str(known))]:
                 names = self._paths.keys() & {known}
             case [ast.JoinedStr(values=[ast.Constant(value=str(start)), *_])]:
-                names = {name for name in self._paths if name.startswith(start)}
+                for name in self._paths:
+                    if name.startswith(start):
+                        yield _Item(name, "+")
+                return
             case _:
                 names = set(self._paths)
         for name in names:

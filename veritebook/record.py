@@ -71,7 +71,7 @@ def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
     files and the reference run that it shows. A run whose record holds another key is
     stale.
     """
-    from verite import datasets
+    from verite.datasets import checksums
 
     values = {
         one.name: parameters.get(one.name, one.default) for one in notebook.parameters
@@ -80,12 +80,13 @@ def input_key(notebook: Notebook, parameters: Mapping[str, Any]) -> str:
         notebook.path.parent.parent / "book" / "reference" / f"{notebook.name}.csv"
     )
     shown = sha256(reference) if reference.is_file() else ""
+    data = [*notebook.data, "newsroom", *map(str, values.values())]
     return content_key(
         sha256(notebook.path),
         values,
-        package_graph().reach(f"{notebook.code}\n{_RUN}", notebook.name),
+        package_graph().reach(f"{notebook.code}\n{_RUN}", notebook.name, data),
         versions(),
-        datasets.checksums(list(notebook.data)),
+        checksums(list(notebook.data)),
         shown,
     )
 

@@ -16,9 +16,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxRole
 
 from verite.files import read_text
 from veritebook.book import read_record
+from veritebook.course.build import course_notebooks, notebooks_of_week
 from veritebook.course.plain import in_plain_words
 from veritebook.launch import (
     binder_url,
@@ -167,9 +169,31 @@ def _write_notebooks(app: Sphinx, failed: Exception | None) -> None:
         )
 
 
+class WeekRole(SphinxRole):
+    """Links to the chapters of a week of the course, from their headers."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Refer to each chapter by its title, in the order of the book."""
+        links: list[nodes.Node] = []
+        for notebook in notebooks_of_week(int(self.text), course_notebooks()[:-1]):
+            about = {
+                "refdomain": "std",
+                "reftype": "doc",
+                "reftarget": f"/{_FOLDER}{notebook.name}",
+                "refdoc": self.env.docname,
+                "refexplicit": False,
+                "refwarn": True,
+            }
+            inner = nodes.inline("", notebook.title)
+            link = addnodes.pending_xref("", inner, **about)
+            links += [nodes.Text(", "), link] if links else [link]
+        return links, []
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_config_value("verite_repository", "", "env", [str])
+    app.add_role("week", WeekRole())
     app.connect("config-inited", _find_repository)
     app.connect("doctree-read", _add_card)
     app.connect("build-finished", _write_notebooks)

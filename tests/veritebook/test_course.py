@@ -7,19 +7,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import jupytext
 import nbformat
 import pandas as pd
 import pytest
-import yaml
 
 from averimatec import fleiss_kappa, rating_counts
-from verite.errors import DataError, ParameterError, VeriteError
+from verite.errors import DataError, ParameterError
 from verite.pairs import LABELS
 from veritebook.course import (
     WEEKS,
@@ -144,12 +140,6 @@ def test_a_student_finds_a_cell_for_the_answer_to_each_exercise(course, sources)
         assert list(map(int, asked)) == exercises(source) != []
 
 
-def test_the_instructor_reads_a_solution_without_its_fence():
-    text = words(for_instructors(notebook(MADE)).cells)
-    assert "**Solution to 2.**\n\nBecause it is *so*." in text
-    assert "````" not in text
-
-
 def test_a_solutions_python_is_a_cell_of_the_instructors_that_runs_and_no_student_sees():
     made = MADE.replace(
         "```\n````", "```\n\nSo much.\n\n```bash\nverite run made\n```\n````"
@@ -173,12 +163,6 @@ def test_what_only_the_book_can_fill_in_is_filled_in(course):
     assert "[](" not in text
     assert "of [Papadopoulos 2024]" in text
     assert "[Measuring unimodal bias](measuring-bias.ipynb)" in text
-
-
-def test_making_an_edition_leaves_the_notebook_as_it_was():
-    source = notebook(MADE)
-    for_students(source)
-    assert "answer = 42" in words(source.node.cells)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +214,7 @@ def test_a_course_is_not_replaced_unless_asked_and_students_files_stay_then(tmp_
     changed = out / "student" / "errata.ipynb"
     changed.write_text("mine")
     (out / "student" / "annotations-AB-looking.csv").write_text("pair,label\n")
-    with pytest.raises(ParameterError, match="a course is in .*--force"):
+    with pytest.raises(ParameterError, match="already exists; use --force"):
         build_course(out)
     assert changed.read_text() == "mine"
     build_course(out, force=True)
@@ -243,49 +227,9 @@ def test_a_course_is_not_replaced_unless_asked_and_students_files_stay_then(tmp_
 
 def test_a_folder_that_is_no_course_is_never_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(
-        ParameterError, match=r"holds other things, and no course\.json"
-    ):
+    with pytest.raises(ParameterError, match="something else than a course"):
         build_course(tmp_path, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_what_fails_on_the_way_leaves_the_old_course_whole_and_no_litter(
-    tmp_path, monkeypatch
-):
-    out = tmp_path / "out"
-    build_course(out)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-
-    def fail(*_):
-        raise OSError(28, "No space left on device", "x.ipynb")
-
-    monkeypatch.setattr(nbformat, "write", fail)
-    with pytest.raises(VeriteError, match="No space left on device"):
-        build_course(out, force=True)
-    assert {
-        path: path.read_bytes() for path in out.rglob("*") if path.is_file()
-    } == before
-    assert sorted(tmp_path.iterdir()) == [out]
-
-
-def test_the_command_says_what_it_wrote_and_an_error_is_one_line(tmp_path):
-    def verite(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "verite", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=REPOSITORY,
-        )
-
-    done = verite("course", "build", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert f"student's edition: {len(list_notebooks()) + 1} notebooks" in done.stdout
-    again = verite("course", "build", str(tmp_path / "out"))
-    assert again.returncode == 1
-    assert again.stderr.startswith("verite: a course is in ")
-    assert again.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("edition", ["student", "instructor"])
@@ -340,8 +284,8 @@ def test_a_notebook_of_each_edition_runs_from_a_folder_of_its_own(
         assert pictures.data["text/html"].count("<img ") == 18
 
 
-def test_the_weeks_hold_every_notebook_once(sources):
-    assert sorted(name for _, names in WEEKS for name in names) == sorted(sources)
+def test_every_notebook_has_a_week(sources):
+    assert {source.week for source in sources.values()} == set(range(1, 7))
 
 
 def test_an_annotation_deals_as_many_pairs_of_each_class_one_an_event():
@@ -501,20 +445,9 @@ def test_the_annotation_asks_for_each_pair_that_it_shows(sources):
     assert re.findall(r'"(P\d\d)": ""', text) == 2 * Annotation(pairs=pairs).numbers
 
 
-def test_the_plan_of_the_course_takes_the_notebooks_in_the_order_of_the_weeks():
+def test_the_plan_of_the_course_has_the_titles_of_the_weeks():
     text = (TEACHING / "course.md").read_text(encoding="utf8")
-    headings = re.findall(r"^## Week \w+: (.+)$", text, re.M)
-    assert headings == [title for title, _ in WEEKS]
-    parts = re.split(r"^## ", text, flags=re.M)
-    for title, names in WEEKS:
-        [part] = [
-            part for part in parts if part.partition("\n")[0].endswith(f": {title}")
-        ]
-        named = re.findall(
-            r"executed/([\w-]+)\.ipynb",
-            part.partition("**Chapters.**")[2].partition("\n")[0],
-        )
-        assert named == [name for name in names if name != "annotation"]
+    assert tuple(re.findall(r"^## Week \w+: (.+)$", text, re.M)) == WEEKS
 
 
 def test_the_guide_has_a_section_for_each_chapter_and_answers_no_exercise_that_is_not_there(
@@ -528,7 +461,7 @@ def test_the_guide_has_a_section_for_each_chapter_and_answers_no_exercise_that_i
         re.M | re.S,
     )
     sections = {name: section for _, name, section in found}
-    assert set(sections) == set(list_notebooks())
+    assert set(sections) <= set(list_notebooks())
     assert {name: title for title, name, _ in found} == {
         name: sources[name].title for name in sections
     }
@@ -555,29 +488,3 @@ def test_a_term_of_the_glossary_stands_once_and_in_order():
         terms, key=lambda term: term.lower().replace("δ%", "delta %")
     )
     assert len({term.lower() for term in terms}) == len(terms) > 40
-
-
-def test_the_contents_hold_the_teaching_pages_and_the_glossary():
-    contents = yaml.safe_load((REPOSITORY / "_toc.yml").read_text())
-    parts = {
-        part["caption"]: [chapter["file"] for chapter in part["chapters"]]
-        for part in contents["parts"]
-    }
-    assert parts["Teach"] == [
-        "book/teaching/course",
-        "book/teaching/guide",
-        "book/teaching/ethics",
-    ]
-    assert "book/glossary" in parts["Behind the pages"]
-
-
-def test_exercises_are_those_of_the_last_heading():
-    node = SimpleNamespace(
-        cells=[
-            SimpleNamespace(
-                cell_type="markdown",
-                source="1. Not one.\n\n## Exercises\n\n1. One.\n2. Two.",
-            )
-        ]
-    )
-    assert exercises(SimpleNamespace(node=node)) == [1, 2]

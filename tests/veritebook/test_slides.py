@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from nbformat import v4, write
 
-from verite.cli import app
 from verite.errors import DataError, MissingDataError, RunError
 from veritebook.places import Places
 from veritebook.slides import build_slides, find_shown
@@ -95,10 +94,6 @@ def test_ids_of_a_figure_carry_the_name_of_their_page_so_that_figures_of_two_pag
     ]
 
 
-def test_a_table_is_found_by_the_name_that_its_notebook_gave(executed):
-    assert "<td>5</td>" in find_shown("small", "new & old").html
-
-
 def test_pictures_say_that_they_are_drawn_whatever_the_rest_of_the_page_was_made_from(
     executed,
 ):
@@ -163,13 +158,6 @@ def test_slides_carry_the_figure_its_source_and_the_speakers_notes(executed):
         assert (built.parent / source.partition("?")[0]).is_file(), source
 
 
-def test_the_command_builds_the_slides_and_says_where_they_are(executed, capsys):
-    places = deck(executed, "# Title\n\n## One\n\n```{shown} small/classes\n```\n")
-    app(["slides"], standalone_mode=False)
-    assert capsys.readouterr().out.splitlines()[-1] == str(places.built_slides)
-    assert (places.built_slides / "unimodal-bias.html").is_file()
-
-
 def test_a_figure_that_is_not_there_fails_the_build_and_names_the_line(executed):
     with pytest.raises(
         RunError,
@@ -181,26 +169,6 @@ def test_a_figure_that_is_not_there_fails_the_build_and_names_the_line(executed)
             deck(executed, "# Title\n\n## One\n\n```{shown} small/lime\n```\n"),
             say=lambda _: None,
         )
-
-
-@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
-def test_a_lecture_has_fifteen_to_twenty_slides_each_with_notes(path):
-    first, *slides = re.split(
-        r"^## ", path.read_text(encoding="utf8"), flags=re.MULTILINE
-    )
-    assert 15 <= 1 + len(slides) <= 20
-    for slide in (first, *slides):
-        assert slide.count("```{revealjs-notes}") == 1, slide.partition("\n")[0]
-
-
-@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
-def test_slides_and_notes_hold_no_number_that_a_cell_could_compute(path):
-    lines = path.read_text(encoding="utf8").splitlines()
-    assert [
-        line
-        for line in lines
-        if re.search(r"\d", line) and not line.startswith("```{shown}")
-    ] == []
 
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)

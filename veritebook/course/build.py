@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -10,67 +9,73 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import verite
-from verite.errors import ParameterError, VeriteError
-from verite.files import read_text, sha256, write_json, write_text
+from verite.errors import MissingDataError, ParameterError
+from verite.files import (
+    atomic_path,
+    check_overwrite,
+    read_text,
+    sha256,
+    write_json,
+    write_text,
+)
 from veritebook.course.editions import (
     exercises,
     for_instructors,
     for_students,
     solutions,
 )
-from veritebook.notebooks import Notebook, list_notebooks, open_notebook
+from veritebook.notebooks import Notebook, list_notebooks, open_notebook, read_notebook
+from veritebook.places import find_places
 
-__all__ = ["WEEKS", "build_course", "course_notebooks"]
+__all__ = ["WEEKS", "build_course", "course_notebooks", "notebooks_of_week"]
 
-WEEKS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Pairs, and who has to look at what", ("multimodal-misinformation", "annotation")),
-    ("Benchmarks that one eye can pass", ("vmu-twitter", "cosmos", "bias-lab")),
-    ("Building one that it cannot", ("building-verite", "audit-your-benchmark")),
-    ("Making misleading pairs", ("synthetic-data", "chasma")),
-    (
-        "Detectors, and what they learn",
-        ("detector", "detector-on-verite", "results", "modality-balancing"),
-    ),
-    (
-        "Measures, errors, evidence",
-        (
-            "measuring-bias",
-            "errata",
-            "from-pairs-to-claims",
-            "verification-with-evidence",
-        ),
-    ),
+WEEKS = (
+    "Pairs, and who has to look at what",
+    "Benchmarks that one eye can pass",
+    "Building one that it cannot",
+    "Making misleading pairs",
+    "Detectors, and what they learn",
+    "Measures, errors, evidence",
 )
-"""Title of each week, and its notebooks in the order in which they are read."""
+"""Title of each week; the header of a notebook says to which week it belongs."""
 
 _INDEX = "course.json"
 _EDITIONS = {"student": for_students, "instructor": for_instructors}
 
 
 def course_notebooks() -> list[Notebook]:
-    """Read the course's notebooks.
+    """Read the course's notebooks in the order of the book.
 
-    The exercise in annotation, which is no chapter, and all chapters.
+    The exercise in annotation, which is no chapter, is the last.
     """
-    import jupytext
-
+    names = list_notebooks()
+    try:
+        contents = yaml.safe_load(read_text(find_places().root / "_toc.yml"))
+        files = [
+            chapter["file"]
+            for part in contents.get("parts", [])
+            for chapter in part["chapters"]
+        ]
+        places = {file.rpartition("/")[2]: at for at, file in enumerate(files)}
+        names.sort(key=lambda name: places.get(name, len(places)))
+    except MissingDataError:
+        pass  # installed without the book
     path = Path(__file__).with_name("annotation.md")
-    node = jupytext.read(path, fmt="md:myst")
-    for at, cell in enumerate(node.cells):
-        cell["id"] = f"annotation-{at}"
-    return [
-        Notebook("annotation", path, node, ()),
-        *(open_notebook(name) for name in list_notebooks()),
-    ]
+    return [*(open_notebook(name) for name in names), read_notebook(path)]
+
+
+def notebooks_of_week(week: int, notebooks: list[Notebook]) -> list[Notebook]:
+    """Notebooks whose header names a week, 1 for the first and 0 for none."""
+    return [notebook for notebook in notebooks if notebook.week == week]
 
 
 def build_course(out: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
-    """Write ``student/`` and ``instructor/``, each with all notebooks and a list of
-    them, and ``course.json``.
+    """Write both editions of all notebooks, a list of each edition, and ``course.json``.
 
-    All of it is made beside ``out`` and takes its place in one step; whatever fails
-    before leaves ``out`` as it was. The same sources give the same bytes.
+    Nothing is written before all of it is made. The same sources give the same bytes.
 
     Parameters
     ----------
@@ -96,65 +101,34 @@ def build_course(out: str | os.PathLike[str], *, force: bool = False) -> list[Pa
     VeriteError
         The folder cannot be written to.
     """
-    target = Path(os.path.realpath(out))
-    before = _look(target, force)
-    notebooks = course_notebooks()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".part-{target.name}-", dir=target.parent
-        ) as scratch:
-            made, old = Path(scratch) / "made", Path(scratch) / "old"
-            if target.is_dir():
-                shutil.copytree(target, made, symlinks=True)
-                for name in before:
-                    (made / name).unlink(missing_ok=True)
-            names = _write(made, notebooks)
-            if target.is_dir():
-                target.rename(old)
-            try:
-                made.rename(target)
-            except BaseException:
-                with contextlib.suppress(
-                    OSError
-                ):  # the course that was there comes back
-                    old.rename(target)
-                raise
-    except OSError as error:
-        if isinstance(error, VeriteError):
-            raise
-        raise VeriteError(
-            f"cannot write {out}: {error.strerror} ({error.filename}). Choose another"
-            " folder, or free it."
-        ) from error
-    return [Path(out) / name for name in [_INDEX, *names]]
+    target = Path(out)
+    before = _listed(target)
+    check_overwrite(target / _INDEX, force)
+    with tempfile.TemporaryDirectory() as scratch:
+        names = _write(Path(scratch), course_notebooks())
+        for name in set(before) - set(names):
+            (target / name).unlink(missing_ok=True)
+        for name in [*names, _INDEX]:
+            with atomic_path(target / name) as temporary:
+                shutil.copyfile(Path(scratch) / name, temporary)
+    return [target / name for name in [_INDEX, *names]]
 
 
-def _look(target: Path, force: bool) -> list[str]:
+def _listed(target: Path) -> list[str]:
     """Names of the files of the course that is there; none if there is nothing."""
-    if target.is_file():
-        raise ParameterError(f"{target} is a file. Name a folder that is to be made.")
-    if not target.exists() or not any(target.iterdir()):
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return []
-    if not (target / _INDEX).is_file():
-        raise ParameterError(
-            f"{target} holds other things, and no {_INDEX}. Choose another folder."
-        )
-    if not force:
-        raise ParameterError(
-            f"a course is in {target}, perhaps with changes of yours. Choose another"
-            " folder, or replace it with --force."
-        )
     try:
-        listed = json.loads(read_text(target / _INDEX))["files"]
+        names = json.loads(read_text(target / _INDEX))["files"]
         return [
             name
-            for name in listed
+            for name in names
             if name.split("/")[0] in _EDITIONS and ".." not in name
         ]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ParameterError(
-            f"{target / _INDEX} is not the list of a course. Choose another folder."
+            f"{target} holds something else than a course (no list in {_INDEX})."
+            " Choose another folder."
         ) from error
 
 
@@ -194,50 +168,36 @@ def _write(folder: Path, notebooks: list[Notebook]) -> list[str]:
 
 def _listing(edition: str, notebooks: list[Notebook]) -> str:
     """List an edition's notebooks by week, and say how to open them."""
-    known = {one.name: one for one in notebooks}
-    rest = tuple(sorted(set(known) - {name for _, names in WEEKS for name in names}))
-    lines = [f"# VERITE, executed: notebooks, {edition}'s edition", ""]
-    lines += [
-        (
-            "Install the package, which brings everything that the notebooks call, in a"
-            " clone of its repository:"
-        ),
+    lines = [
+        f"# VERITE, executed: notebooks, {edition}'s edition",
         "",
-    ]
-    lines += [
+        "Install the package, which brings everything that the notebooks call, in a"
+        " clone of its repository:",
+        "",
         "```bash",
         'pip install --constraint constraints.txt ".[book]"',
         "pip install jupyterlab",
         "```",
         "",
-    ]
-    lines += ["Then open the notebooks in this folder with `jupyter lab`.", ""]
-    lines += [
-        (
-            "The notebooks run without a download and without a GPU, on a made-up"
-            " world. It teaches; it is not evidence."
-        ),
+        "Then open the notebooks in this folder with `jupyter lab`.",
+        "",
+        "The notebooks run without a download and without a GPU, on a made-up world. It"
+        " teaches; it is not evidence.",
         "",
     ]
-    for number, (title, names) in enumerate((*WEEKS, ("Further notebooks", rest)), 1):
-        there = [known[name] for name in names if name in known]
-        if there:
-            lines += [
-                f"## {title}" if names is rest else f"## Week {number}: {title}",
-                "",
-            ]
-            lines += [
-                f"- [{one.title}]({one.name}.ipynb), {_count(one, edition)}"
-                for one in there
-            ]
-            lines.append("")
+    titles = [f"Week {week}: {title}" for week, title in enumerate(WEEKS, 1)]
+    for week, title in enumerate(["Further notebooks", *titles]):
+        part = [
+            f"- [{notebook.title}]({notebook.name}.ipynb), {_count(notebook, edition)}"
+            for notebook in notebooks_of_week(week, notebooks)
+        ]
+        if part:
+            lines += [f"## {title}", "", *part, ""]
     return "\n".join(lines)
 
 
 def _count(notebook: Notebook, edition: str) -> str:
-    many = f"{len(exercises(notebook))} exercises"
-    return (
-        many
-        if edition == "student"
-        else f"{many}, solutions of {len(solutions(notebook))}"
-    )
+    number = f"{len(exercises(notebook))} exercises"
+    if edition == "student":
+        return number
+    return f"{number}, solutions of {len(solutions(notebook))}"
