@@ -25,10 +25,11 @@ _COMPARISONS = [
 ]
 
 
+_SIDES = ("low", "printed", "high")
+
+
 class _Range(NamedTuple):
-    """A recomputed figure, and what it may be if each cell it is computed from was
-    rounded.
-    """
+    """A recomputed figure, and the range that the rounding of its cells allows."""
 
     low: float
     value: float
@@ -41,15 +42,17 @@ def errata() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a printed figure: ``fact`` (what is checked), ``where`` it is printed,
+        One row per printed figure: ``fact`` (what is checked), ``where`` it is printed,
         ``printed``, ``recomputed``, ``low`` and ``high`` (what the rounding of the
         cells it is computed from allows), ``verdict`` and ``explanation``. Verdicts:
         ``agrees``, to the last printed digit; ``needs rounding``, only for unrounded
         cells that differ from the printed ones; ``differs``, for none.
 
-    >>> found = errata().set_index("where")
-    >>> found.loc["Table 6, R-NESt + CHASMA-D + NC-t2t, true-vs-mc: image+text delta", "explanation"]
-    'Recomputed 4.79, printed 1.3. Rounding allows 4.62 to 4.97. It compares 61.2 with 58.4.'
+    >>> row = errata().query("verdict == 'differs' and printed == 1.3").iloc[0]
+    >>> row["where"]
+    'Table 6, R-NESt + CHASMA-D + NC-t2t, true-vs-mc: image+text delta'
+    >>> row[["recomputed", "low", "high"]].astype(float).round(2).tolist()
+    [4.79, 4.62, 4.97]
     """
     findings = [
         *_table_7(),
@@ -110,9 +113,7 @@ def _cell(name: int | str, row: str, column: str) -> tuple[float, int, str]:
 
 
 def _cells(name: int, column: str, rows: list[str] | None = None) -> Rounded:
-    """Cells of a column, all or those of some rows, with half a unit of their last
-    digit.
-    """
+    """Cells of a column, all or of some rows, with half a unit of their last digit."""
     cells = table(name).query("column == @column").set_index("row")
     if rows is not None:
         cells = cells.loc[rows]
@@ -133,141 +134,89 @@ def _d(unimodal: Rounded, multimodal: Rounded) -> _Range:
 
 
 def _mean(cells: Rounded) -> _Range:
-    return _Range(
-        float(cells.low.mean()), float(cells.printed.mean()), float(cells.high.mean())
-    )
+    sides = (cells.low, cells.printed, cells.high)
+    return _Range(*(float(side.mean()) for side in sides))
 
 
 def _table_7() -> Iterator[dict[str, object]]:
-    """Tables 3, 4 and 5 averaged over training datasets, and the single training
-    dataset of Table 2.
-    """
-    facts = {
-        "Test sets": (
-            4,
-            "Delta % is relative to the unimodal accuracy",
-            "d of the test sets stands in swapped columns",
-        ),
-        "COSMOS": (3, "COSMOS in Table 7", "COSMOS in Table 7"),
-        "VERITE": (
-            5,
-            "Delta % is relative to the unimodal accuracy",
-            "Cohen's d takes sample variances",
-        ),
-    }
-    for row, (source, delta_fact, d_fact) in facts.items():
+    """Means over the training sets of Tables 3, 4 and 5, and the one of Table 2."""
+    relative = "Delta % is relative to the unimodal accuracy"
+    swapped = "d of the test sets stands in swapped columns"
+    cosmos, samples = "COSMOS in Table 7", "Cohen's d takes sample variances"
+    for row, source, delta_fact, d_fact in (
+        ("Test sets", 4, relative, swapped),
+        ("COSMOS", 3, cosmos, cosmos),
+        ("VERITE", 5, relative, samples),
+    ):
         for multimodal, unimodal in _COMPARISONS:
+            column = f"{multimodal} vs {unimodal}"
             uni, multi = _cells(source, unimodal), _cells(source, multimodal)
             card = delta_percent(uni.printed, multi.printed, convention="card")
-            remark = (
-                "The card's recipe, relative to the multimodal accuracy, gives"
-                f" {card:.2f}."
-            )
-            yield _finding(
-                delta_fact,
-                7,
-                row,
-                f"{multimodal} vs {unimodal}: delta",
-                _delta(uni, multi),
-                remark,
-            )
-            remark = (
-                "The card's recipe, with population variances, gives"
-                f" {cohens_d(uni.printed, multi.printed, ddof=0):.2f}."
-            )
+            remark = f"relative to the multimodal accuracy, gives {card:.2f}."
+            remark = f"The card's recipe, {remark}"
+            delta = _delta(uni, multi)
+            yield _finding(delta_fact, 7, row, f"{column}: delta", delta, remark)
+            population = cohens_d(uni.printed, multi.printed, ddof=0)
+            remark = f"with population variances, gives {population:.2f}."
+            remark = f"The card's recipe, {remark}"
             if row == "Test sets":
                 other = "image" if unimodal == "text" else "text"
-                remark = (
-                    f"Against {other} it is"
-                    f" {cohens_d(_cells(source, other).printed, multi.printed):.2f}."
-                )
-            yield _finding(
-                d_fact, 7, row, f"{multimodal} vs {unimodal}: d", _d(uni, multi), remark
-            )
+                d = cohens_d(_cells(source, other).printed, multi.printed)
+                remark = f"Against {other} it is {d:.2f}."
+            yield _finding(d_fact, 7, row, f"{column}: d", _d(uni, multi), remark)
     notes = table(2).query("column == 'accuracy'").set_index("row")["note"]
-    for multimodal, unimodal in _COMPARISONS:
-        implied = [name for name in (multimodal, unimodal) if "implied" in notes[name]]
+    for pair in _COMPARISONS:
+        implied = [name for name in pair if "implied" in notes[name]]
         remark = (
             f"No check by itself: Table 2's {' and '.join(implied)} follows from"
             " Table 7."
             if implied
             else ""
         )
-        uni, multi = (
-            _cells(2, "accuracy", [unimodal]),
-            _cells(2, "accuracy", [multimodal]),
-        )
-        yield _finding(
-            "VMU-Twitter",
-            7,
-            "VMU-Twitter",
-            f"{multimodal} vs {unimodal}: delta",
-            _delta(uni, multi),
-            remark,
-        )
+        multi, uni = (_cells(2, "accuracy", [name]) for name in pair)
+        column = f"{pair[0]} vs {pair[1]}: delta"
+        delta = _delta(uni, multi)
+        yield _finding("VMU-Twitter", 7, "VMU-Twitter", column, delta, remark)
 
 
 def _table_6() -> Iterator[dict[str, object]]:
     """Each percentage in parentheses against the two accuracies it compares."""
     cells = wide(6)
     for column in cells.columns[cells.columns.str.endswith(" delta")]:
-        accuracy = column.removesuffix(" delta")
+        both = column.removesuffix(" delta")
         text = f"{column.partition(':')[0]}: text"
         for row in cells.index:
-            remark = (
-                f"It compares {cells.loc[row, accuracy]} with {cells.loc[row, text]}."
-            )
-            yield _finding(
-                "percentages of Table 6",
-                6,
-                row,
-                column,
-                _delta(_cells(6, text, [row]), _cells(6, accuracy, [row])),
-                remark,
-            )
+            remark = f"It compares {cells.loc[row, both]} with {cells.loc[row, text]}."
+            delta = _delta(_cells(6, text, [row]), _cells(6, both, [row]))
+            yield _finding("percentages of Table 6", 6, row, column, delta, remark)
 
 
 def _prose_on_bias() -> Iterator[dict[str, object]]:
+    row, fact = "VMU-Twitter", "prose on VMU-Twitter"
     column = "image;text vs image: delta"
-    twin, decimals, _ = _cell(7, "VMU-Twitter", column)
-    found = _delta(
-        _cells(2, "accuracy", ["image"]), _cells(2, "accuracy", ["image;text"])
-    )
+    twin, decimals, _ = _cell(7, row, column)
+    image, both = (_cells(2, "accuracy", [name]) for name in ("image", "image;text"))
     # Rounded cells alone would allow what the prose says; the same figure in Table 7,
     # with two decimals, does not.
     half = 0.5 * 10.0**-decimals
-    found = found._replace(low=twin - half, high=twin + half)
+    delta = _delta(image, both)._replace(low=twin - half, high=twin + half)
     remark = f"That range is Table 7's, which prints the same figure as {twin}."
-    yield _finding(
-        "prose on VMU-Twitter", "prose", "VMU-Twitter", column, found, remark
-    )
-    for multimodal in ("image;text", "image+text"):
-        uni, multi = (
-            _cells(2, "accuracy, corrected protocol", [inputs])
-            for inputs in ("image", multimodal)
+    yield _finding(fact, "prose", row, column, delta, remark)
+    for both in ("image;text", "image+text"):
+        image, multi = (
+            _cells(2, "accuracy, corrected protocol", [name])
+            for name in ("image", both)
         )
-        yield _finding(
-            "prose on VMU-Twitter",
-            "prose",
-            "VMU-Twitter, corrected protocol",
-            f"{multimodal} vs image: delta",
-            _delta(uni, multi),
-        )
-    for multimodal in ("image;text", "image+text"):
-        uni, multi = (
-            _cells(3, "text", ["CHASMA-D"]),
-            _cells(3, multimodal, ["CHASMA-D"]),
-        )
-        yield _finding(
-            "prose on COSMOS",
-            "prose",
-            "COSMOS, CHASMA-D",
-            f"{multimodal} vs text: delta",
-            _delta(uni, multi),
-        )
+        where, column = f"{row}, corrected protocol", f"{both} vs image: delta"
+        yield _finding(fact, "prose", where, column, _delta(image, multi))
+    for both in ("image;text", "image+text"):
+        text, multi = (_cells(3, name, ["CHASMA-D"]) for name in ("text", both))
+        where, column = "COSMOS, CHASMA-D", f"{both} vs text: delta"
+        yield _finding("prose on COSMOS", "prose", where, column, _delta(text, multi))
 
 
 def _prose_on_means() -> Iterator[dict[str, object]]:
+    fact = "means over test sets"
     named = ["MEIR", "R-NESt", "CLIP-NESt", "CHASMA", "CHASMA-D"]
     for inputs in ("text", "image;text", "image+text"):
         more = _mean(_cells(4, inputs, [*named, "Fakeddit"])).value
@@ -275,72 +224,39 @@ def _prose_on_means() -> Iterator[dict[str, object]]:
             f"Over {', '.join(named)}; with Fakeddit, which is not named there, the"
             f" mean is {more:.2f}."
         )
-        yield _finding(
-            "means over test sets",
-            "prose",
-            "test sets, NEI and CHASMA",
-            inputs,
-            _mean(_cells(4, inputs, named)),
-            remark,
-        )
+        mean = _mean(_cells(4, inputs, named))
+        yield _finding(fact, "prose", "test sets, NEI and CHASMA", inputs, mean, remark)
     for inputs in ("image", "text"):
-        yield _finding(
-            "means over test sets",
-            "prose",
-            "test sets, OOC",
-            inputs,
-            _mean(_cells(4, inputs, ["RSt", "CSt", "NC-t2t"])),
-        )
+        mean = _mean(_cells(4, inputs, ["RSt", "CSt", "NC-t2t"]))
+        yield _finding(fact, "prose", "test sets, OOC", inputs, mean)
 
 
 def _prose_on_chasma() -> Iterator[dict[str, object]]:
-    row, best = "VERITE, best with CHASMA-D", "CLIP-NESt + CHASMA-D"
-    before, after = (
-        _cells(5, "image+text", ["CLIP-NESt"]),
-        _cells(5, "image+text", [best]),
-    )
+    fact, row = "gain by CHASMA", "VERITE, best with CHASMA-D"
+    best = "CLIP-NESt + CHASMA-D"
+    before, after = (_cells(5, "image+text", [name]) for name in ("CLIP-NESt", best))
     first, last = before.printed[0], after.printed[0]
     remark = (
         f"It is relative: {last} over {first} is a gain of {last - first:.1f} points."
     )
-    for column in (
-        "image+text over CLIP-NESt: delta",
-        "image+text over CLIP-NESt, rounded: delta",
-    ):
-        yield _finding(
-            "gain by CHASMA", "prose", row, column, _delta(before, after), remark
-        )
+    for rounded in ("", ", rounded"):
+        column = f"image+text over CLIP-NESt{rounded}: delta"
+        yield _finding(fact, "prose", row, column, _delta(before, after), remark)
     remark = (
         "CHASMA-D goes by an older name there; the accuracy is that of Table 5's row"
         f" {best}."
     )
-    yield _finding("gain by CHASMA", "prose", row, "image+text", _mean(after), remark)
+    yield _finding(fact, "prose", row, "image+text", _mean(after), remark)
 
 
 def _table_5() -> Iterator[dict[str, object]]:
-    """Accuracy against the accuracies of the three classes, weighted by Table 1's
-    number of pairs.
-    """
+    """Accuracy against those of the classes, weighted by Table 1's number of pairs."""
+    fact = "accuracies of Table 5 follow from their classes"
     weights = wide(1).loc["VERITE", list(LABELS)]
-    remark = (
-        f"Weights {' / '.join(f'{weight:.0f}' for weight in weights)} for"
-        f" {' / '.join(LABELS)}."
-    )
+    counts = " / ".join(f"{weight:.0f}" for weight in weights)
+    remark = f"Weights {counts} for {' / '.join(LABELS)}."
     for row in wide(5).index:
         classes = [_cells(5, f"image+text: {label}", [row]) for label in LABELS]
-        ends = (
-            [cell.low for cell in classes],
-            [cell.printed for cell in classes],
-            [cell.high for cell in classes],
-        )
-        found = _Range(
-            *(float(np.average(np.ravel(end), weights=weights)) for end in ends)
-        )
-        yield _finding(
-            "accuracies of Table 5 follow from their classes",
-            5,
-            row,
-            "image+text",
-            found,
-            remark,
-        )
+        sides = ([getattr(cell, side) for cell in classes] for side in _SIDES)
+        means = (float(np.average(np.ravel(s), weights=weights)) for s in sides)
+        yield _finding(fact, 5, row, "image+text", _Range(*means), remark)
