@@ -1,9 +1,8 @@
-"""Embeddings: one vector an id, in a matrix that stays on the disk until rows are asked
-for.
+"""Embeddings: one vector per id, in a matrix that stays on disk until it is read.
 
-A matrix alone invites pairing by position, and two tables that were sorted differently
-then mix without a word. So a matrix never travels without its ids here, and the only
-way to its rows is :meth:`Embeddings.rows`.
+A matrix alone invites pairing by position, which silently mixes two tables that were
+sorted differently. So a matrix never travels without its ids here, and rows are looked
+up with :meth:`Embeddings.rows`.
 
 On disk an ``Embeddings`` is one `safetensors
 <https://github.com/huggingface/safetensors>`_ file: the matrix, the ids as UTF-8 bytes,
@@ -31,35 +30,35 @@ from verite.files import atomic_path, require_file
 __all__ = ["Embeddings", "concatenate", "mapped_file", "per_id", "read_npy", "release"]
 
 _FORMAT = "verite-embeddings-1"
-_BLOCK = 65_536  # rows looked at together: about 200 MB at 768 float32 dimensions
+_BLOCK = 65_536  # rows per block: about 200 MB at 768 float32 dimensions
 
 
 class Embeddings:
-    """Ids and a matrix with one row each.
+    """Ids and a matrix with one row per id.
 
     Parameters
     ----------
     ids
-        Unique strings, one a row.
+        Unique strings, one per row.
     matrix
         Shape ``(len(ids), dimensions)``, float16 or float32; may be memory-mapped. It
         is not copied.
     encoder
-        What made the vectors, such as ``"ViT-L-14"``. Vectors of different encoders do
-        not mix.
+        The model, such as ``"ViT-L-14"``. Vectors of different encoders do not mix.
     where
         What to call this object in an error.
     about
-        What else is known of them, text by text: the weights' digest, whether they are
-        ``normalised`` (``"yes"`` or ``"no"``), versions. It is saved with them.
+        Further facts, saved with the vectors: the weights' digest, versions, whether
+        they are ``normalised`` (``"yes"`` or ``"no"``).
 
     Raises
     ------
     DataError
         There is no vector; shape, dtype or ids are wrong; or a row is zero or holds NaN
-        or infinity. All rows are looked at once for this, a block at a time.
+        or infinity. All rows are read once for this, a block at a time.
 
-    >>> e = Embeddings(["a", "b"], np.array([[3, 4], [0, 2]], dtype=np.float32), encoder="toy")
+    >>> matrix = np.array([[3, 4], [0, 2]], dtype=np.float32)
+    >>> e = Embeddings(["a", "b"], matrix, encoder="toy")
     >>> e.rows(["b", "a", "b"])
     array([[0., 2.],
            [3., 4.],
@@ -99,7 +98,7 @@ class Embeddings:
         return int(self.matrix.shape[1])
 
     @cached_property
-    def _position(self) -> pd.Index:
+    def _index(self) -> pd.Index:
         return pd.Index(self.ids)
 
     def positions(self, ids: Iterable[object]) -> np.ndarray:
@@ -110,23 +109,20 @@ class Embeddings:
         DataError
             An id has no vector here.
         """
-        keys = [str(key) for key in ids]
-        position = self._position.get_indexer(pd.Index(keys))
-        unknown = list(
-            dict.fromkeys(key for key, at in zip(keys, position, strict=True) if at < 0)
-        )
-        if unknown:
+        keys = pd.Index([str(key) for key in ids])
+        positions = self._index.get_indexer(keys)
+        if (positions < 0).any():
+            unknown = keys[positions < 0].unique()
             raise DataError(
-                f"{self.where}: no vector for {len(unknown):,} of {len(set(keys)):,}"
+                f"{self.where}: no vector for {len(unknown):,} of {keys.nunique():,}"
                 f" ids ({name_some(unknown)}). It holds {len(self):,} ids, such as"
                 f" {name_some(self.ids[:3])}. Encode the missing ones, or use the table"
-                " these were made from."
+                " of these vectors."
             )
-        return np.asarray(position)
+        return np.asarray(positions)
 
     def rows(self, ids: Iterable[object]) -> np.ndarray:
-        """Vectors of ``ids``, in their order, as float32 of shape ``(len(ids),
-        dimensions)``.
+        """Vectors of ``ids`` in their order, float32, ``(len(ids), dimensions)``.
 
         Raises
         ------
@@ -156,9 +152,8 @@ class Embeddings:
         names = np.frombuffer("\n".join(self.ids).encode("utf8"), dtype=np.uint8)
         metadata = {"format": _FORMAT, "encoder": self.encoder}
         if self.about:
-            metadata["about"] = json.dumps(
-                self.about, sort_keys=True, ensure_ascii=False
-            )
+            about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
+            metadata["about"] = about
         with atomic_path(path) as temporary:
             save_file(
                 {"matrix": np.ascontiguousarray(self.matrix), "ids": names},
@@ -181,23 +176,18 @@ class Embeddings:
             with safe_open(target, framework="numpy") as stream:
                 metadata = stream.metadata() or {}
                 if metadata.get("format") != _FORMAT or "encoder" not in metadata:
-                    raise ValueError(
-                        f"its metadata do not say {_FORMAT} and an encoder"
-                    )
+                    raise ValueError(f"its metadata lack {_FORMAT} or an encoder")
                 about = json.loads(metadata.get("about", "{}"))
                 if not isinstance(about, dict) or not all(
                     isinstance(value, str) for value in about.values()
                 ):
-                    raise ValueError(
-                        "what its metadata say about it is no object of texts"
-                    )
+                    raise ValueError("'about' is not an object of texts")
                 names = stream.get_tensor("ids").tobytes().decode("utf8").split("\n")
             matrix = _map(target, "matrix")
         except (SafetensorError, KeyError, ValueError, OSError) as error:
             raise DataError(
                 f"{target}: expected a whole file of embeddings that this package"
-                f" wrote, found something else ({error}). It may be truncated: make or"
-                " fetch it again."
+                f" wrote ({error}). It may be truncated: create or fetch it again."
             ) from error
         return cls(
             names, matrix, encoder=metadata["encoder"], where=str(target), about=about
@@ -218,58 +208,50 @@ class Embeddings:
         if len(self.ids) != len(matrix):
             raise DataError(
                 f"{self.where}: {len(self.ids):,} ids beside {len(matrix):,} vectors."
-                " Ids and vectors must come from one table: pairing them by position"
-                " would mix them."
+                " Use ids and vectors of one table."
             )
         if not self.ids:
             raise DataError(f"{self.where}: expected at least one vector, found none.")
-        if len(set(self.ids)) != len(self.ids):
-            counts = pd.Series(self.ids).value_counts()
-            raise DataError(
-                f"{self.where}: an id must have one vector;"
-                f" {name_some(counts.index[counts > 1])} has several."
-            )
+        if not self._index.is_unique:
+            repeated = self._index[self._index.duplicated()].unique()
+            raise DataError(f"{self.where}: duplicate ids: {name_some(repeated)}.")
         broken = [key for key in self.ids if "\n" in key or not key]
         if broken:
             raise DataError(
                 f"{self.where}: an id is empty or holds a line break"
                 f" ({name_some(map(repr, broken))})."
             )
-        bad: list[int] = []
-        zero: list[int] = []
+        infinite: list[str] = []
+        zero: list[str] = []
         for start, block in self._blocks():
-            bad.extend(start + np.flatnonzero(~np.isfinite(block).all(axis=1)))
-            zero.extend(start + np.flatnonzero(~block.any(axis=1)))
-        if bad:
-            raise DataError(
-                f"{self.where}: NaN or infinity in {len(bad):,} vector(s), ids"
-                f" {name_some(self.ids[i] for i in bad)}."
-            )
-        if zero:
-            raise DataError(
-                f"{self.where}: {len(zero):,} vector(s) are all zeros, ids"
-                f" {name_some(self.ids[i] for i in zero)}. They have no direction."
-            )
+            ids = self._index[start : start + len(block)]
+            infinite.extend(ids[~np.isfinite(block).all(axis=1)])
+            zero.extend(ids[~block.any(axis=1)])
+        for ids, problem in (
+            (infinite, "hold NaN or infinity"),
+            (zero, "are all zeros and have no direction"),
+        ):
+            if ids:
+                raise DataError(
+                    f"{self.where}: {len(ids):,} vector(s) {problem}, ids"
+                    f" {name_some(ids)}."
+                )
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, len(self.matrix), _BLOCK):
-            yield (
-                start,
-                np.asarray(self.matrix[start : start + _BLOCK], dtype=np.float32),
-            )
+            block = self.matrix[start : start + _BLOCK]
+            yield start, np.asarray(block, dtype=np.float32)
             release(self.matrix)
 
 
 def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
-    """Put shards together, in their order.
-
-    What ``about`` says of the whole is what all parts agree on.
+    """Join embeddings in their order; ``about`` keeps what all parts agree on.
 
     Raises
     ------
     DataError
-        There is no part; an id stands in two parts; or parts differ in encoder, in
-        width, or in whether they are normalised. The message names both.
+        There is no part, an id is in two parts, or parts differ in encoder, width, or
+        normalisation.
 
     >>> first = Embeddings(["a"], np.ones((1, 2), dtype=np.float32), encoder="toy")
     >>> second = Embeddings(["b"], np.ones((1, 2), dtype=np.float32), encoder="toy")
@@ -281,19 +263,12 @@ def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
         raise DataError("concatenate: expected at least one part, found none.")
     first = listed[0]
     for part in listed[1:]:
-        for what, one, other in (
-            ("encoder", first.encoder, part.encoder),
-            (
-                "normalised",
-                first.about.get("normalised", "not said"),
-                part.about.get("normalised", "not said"),
-            ),
-            ("width", first.dimensions, part.dimensions),
-        ):
-            if one != other:
+        mine, other = _kind(first), _kind(part)
+        for what in mine:
+            if mine[what] != other[what]:
                 raise DataError(
-                    f"embeddings do not mix: {first.where} has {what} {one},"
-                    f" {part.where} has {what} {other}. Encode both in one way."
+                    f"embeddings do not mix: {first.where} has {what} {mine[what]},"
+                    f" {part.where} has {what} {other[what]}. Encode both in one way."
                 )
     agreed = {
         key: value
@@ -310,8 +285,16 @@ def concatenate(parts: Iterable[Embeddings]) -> Embeddings:
     )
 
 
+def _kind(vectors: Embeddings) -> dict[str, object]:
+    return {
+        "encoder": vectors.encoder,
+        "normalised": vectors.about.get("normalised", "not said"),
+        "width": vectors.dimensions,
+    }
+
+
 def mapped_file(matrix: np.ndarray) -> mmap.mmap | None:
-    """What a matrix is mapped from, if it is mapped as a whole.
+    """Memory map of a matrix that is mapped as a whole, or None.
 
     >>> mapped_file(np.zeros((2, 3))) is None
     True
@@ -321,10 +304,7 @@ def mapped_file(matrix: np.ndarray) -> mmap.mmap | None:
 
 
 def release(matrix: np.ndarray) -> None:
-    """Give back the memory of what was read from a mapped file.
-
-    It is read again when it is needed.
-    """
+    """Free the memory of what was read from a mapped file; it can be read again."""
     mapped = mapped_file(matrix)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
@@ -333,33 +313,32 @@ def release(matrix: np.ndarray) -> None:
 def read_npy(
     path: str | os.PathLike[str], rows: int | None = None, hint: str = ""
 ) -> np.ndarray:
-    """Memory-map a float matrix that someone released as ``.npy``.
+    """Memory-map a float matrix of a ``.npy`` file.
 
     Parameters
     ----------
     rows
-        How many rows the table beside it has.
+        Rows of the table beside it.
 
     Raises
     ------
     DataError
-        The file is truncated, holds pickled objects, is no matrix of floats, or has
+        The file is truncated, holds pickled objects, is not a matrix of floats, or has
         another number of rows.
     """
     target = require_file(path, hint)
     try:
-        # Unlike np.load this knows one format only: it never unpickles, and opens no
-        # .npz.
+        # Unlike np.load this reads one format only: no pickles, no .npz.
         matrix = np.lib.format.open_memmap(target, mode="r")
     except (ValueError, OSError) as error:
         if "Python objects" in str(error):
             raise DataError(
-                f"{target}: holds pickled Python objects. Reading those can run code,"
-                " so they are not read: ask for a plain float array."
+                f"{target}: holds pickled Python objects, which can run code and are"
+                " not read. Ask for a plain float array."
             ) from error
         raise DataError(
-            f"{target}: expected a whole .npy file, found something else ({error}). It"
-            " may be truncated: fetch it again."
+            f"{target}: expected a whole .npy file ({error}). It may be truncated:"
+            " fetch it again."
         ) from error
     if matrix.ndim != 2 or matrix.dtype not in (np.float16, np.float32):
         raise DataError(
@@ -369,8 +348,7 @@ def read_npy(
     if rows is not None and len(matrix) != rows:
         raise DataError(
             f"{target}: {len(matrix):,} vectors beside a table of {rows:,} rows. They"
-            " are of different releases, and pairing them by position would mix them."
-            " Use the table and the arrays of one release."
+            " are of different releases; use the table and the arrays of one release."
         )
     return matrix
 
@@ -383,37 +361,35 @@ def per_id(
     where: str,
     tolerance: float = 1e-3,
 ) -> Embeddings:
-    """Turn one vector a *row* into one vector an *id*, and check on the way that rows
-    and vectors belong together.
+    """Turn one vector per *row* into one vector per *id*.
 
-    Releases store a vector for each row of their table. Where an id stands in several
-    rows its vectors must be the same; a table that was sorted or filtered after its
-    vectors were made fails here.
+    Releases store a vector for each row of their table. The vectors of rows with one id
+    must be the same: a table that was sorted or filtered later fails here.
 
     Parameters
     ----------
     ids
-        One a row of the table.
+        One per row of the table.
     matrix
-        One vector a row, as :func:`read_npy` gives it.
+        One vector per row, see :func:`read_npy`.
     tolerance
-        How far the cosine of two vectors of one id may fall below 1. The default lets
-        rounding to float16 pass.
+        How far the cosine of two vectors of one id may fall below 1. The default allows
+        rounding to float16.
 
     Raises
     ------
     DataError
-        There are more rows than vectors or fewer, a row has no id, vectors of one id
-        differ by more than ``tolerance``, or :class:`Embeddings` refuses the vectors.
+        Numbers of rows and vectors differ, a row has no id, vectors of one id differ by
+        more than ``tolerance``, or :class:`Embeddings` refuses the vectors.
 
-    >>> per_id(["a", "b", "a"], np.eye(2, dtype=np.float32)[[0, 1, 0]], encoder="toy", where="mine")
+    >>> matrix = np.eye(2, dtype=np.float32)[[0, 1, 0]]
+    >>> per_id(["a", "b", "a"], matrix, encoder="toy", where="mine")
     Embeddings(2 × 2 float32, encoder='toy')
     """
     if len(ids) != len(matrix):
         raise DataError(
             f"{where}: {len(ids):,} rows beside {len(matrix):,} vectors. They are of"
-            " different releases, and pairing them by position would mix them. Use the"
-            " table and the vectors of one release."
+            " different releases; use the table and the vectors of one release."
         )
     codes, names = pd.factorize(pd.Series(ids, dtype="str"))
     nameless = np.flatnonzero(codes < 0)
@@ -422,39 +398,30 @@ def per_id(
             f"{where}: {len(nameless):,} row(s) have no id (row {name_some(nameless)})."
         )
     first = np.unique(codes, return_index=True)[1]
-    found = Embeddings(names, np.asarray(matrix)[first], encoder=encoder, where=where)
+    vectors = Embeddings(names, np.asarray(matrix)[first], encoder=encoder, where=where)
     repeats = np.flatnonzero(first[codes] != np.arange(len(codes)))
-    with np.errstate(
-        invalid="ignore"
-    ):  # a zero row has no cosine, and is then no repeat of the first
-        cosine = np.einsum(
-            "ij,ij->i", _unit(matrix[repeats]), _unit(matrix[first[codes[repeats]]])
-        )
+    # A zero row has no cosine, and so does not repeat the first.
+    with np.errstate(invalid="ignore"):
+        ones, others = _unit(matrix[repeats]), _unit(matrix[first[codes[repeats]]])
+        cosine = np.einsum("ij,ij->i", ones, others)
     apart = repeats[~(cosine >= 1 - tolerance)]
     if len(apart):
         raise DataError(
             f"{where}: rows and vectors do not belong together: {len(apart):,} row(s)"
             f" repeat an id whose vector differs (row {name_some(apart)}). The table"
-            " was sorted or changed after the vectors were made; use both from one"
-            " release."
+            " was sorted or changed after encoding; use both from one release."
         )
-    return found
+    return vectors
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    """Divide rows by their length, float32.
-
-    Lengths are summed in double precision, for squares overflow before values do.
-    """
+    """Divide rows by their length, summed in double precision against overflow."""
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return np.asarray(vectors / length[:, None], dtype=np.float32)
 
 
 def _sort_header(path: Path) -> None:
-    """Put the keys of a safetensors header in order.
-
-    The library writes metadata in another order each time.
-    """
+    """Sort the keys of a safetensors header, which the library writes in any order."""
     with path.open("rb+") as stream:
         length = int.from_bytes(stream.read(8), "little")
         header = json.dumps(
@@ -463,19 +430,15 @@ def _sort_header(path: Path) -> None:
             ensure_ascii=False,
             separators=(",", ":"),
         ).encode()
-        if (
-            len(header) <= length
-        ):  # the same content as written, so it is; the format lets spaces fill the rest
+        if len(header) <= length:  # spaces may fill the rest
             stream.seek(8)
             stream.write(header.ljust(length))
 
 
 def _map(path: Path, name: str) -> np.ndarray:
-    """Memory-map one tensor of a safetensors file, which the library itself would read
-    into memory.
+    """Memory-map one tensor of a safetensors file; the library would read it whole.
 
-    The file begins with eight bytes that hold the length of a JSON header; the data
-    follow the header.
+    The file begins with the length of a JSON header in eight bytes; data follow it.
     """
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")

@@ -1,9 +1,9 @@
 """The pair table: the one structure that every module reads and writes.
 
 A *pair* is an image and a caption, one row of a :class:`pandas.DataFrame` with the
-columns :data:`COLUMNS`. What stands in a row is text; what a caption or an image looks
-like to a model stands in :class:`verite.embeddings.Embeddings` and is looked up by
-``text_id`` and ``image_id``, never by position.
+columns :data:`COLUMNS`, all of them text. Vectors of images and captions are in
+:class:`verite.embeddings.Embeddings`, and are looked up by ``image_id`` and
+``text_id``, never by position.
 """
 
 from __future__ import annotations
@@ -44,28 +44,15 @@ LABELS = (TRUE, OUT_OF_CONTEXT, MISCAPTIONED)
 """The three classes, as the publisher of VERITE writes them (paper, section 3.1)."""
 
 BINARY_LABELS = (TRUE, MISINFORMATION)
-"""The two classes of VMU-Twitter, COSMOS and Fakeddit, and of VERITE once its false
-classes are one.
-"""
+"""The two classes of VMU-Twitter, COSMOS and Fakeddit; see :func:`to_binary`."""
 
 SPLITS = ("train", "validation", "test")
 
 COLUMNS = (
-    "pair_id",
-    "image_id",
-    "text_id",
-    "caption",
-    "image_path",
-    "label",
-    "group",
-    "split",
-    "dataset",
+    *("pair_id", "image_id", "text_id", "caption", "image_path"),
+    *("label", "group", "split", "dataset"),
 )
-"""Columns of every pair table.
-
-``split`` is empty where a benchmark has no split; ``image_path`` where there is no
-file.
-"""
+"""Columns of every pair table; ``image_path`` and ``split`` may be empty."""
 
 MAKER_COLUMNS = ("method", "donor_id", "similarity")
 """What makers of misleading pairs add: how, from which pair, and how similar."""
@@ -74,8 +61,7 @@ MAKER_COLUMNS = ("method", "donor_id", "similarity")
 def validate(
     pairs: pd.DataFrame, *, where: str = "pair table", extra: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Check a pair table and return it with its columns in order and its index counted
-    anew.
+    """Check a pair table; return it with ordered columns and a new index.
 
     Parameters
     ----------
@@ -84,25 +70,23 @@ def validate(
     where
         What to call the table in an error: a file name, a data set.
     extra
-        Names of further columns that may stand behind :data:`COLUMNS`.
+        Names of further columns that are allowed.
 
     Raises
     ------
     DataError
-        A column is missing, unknown or named twice; the table is empty; a ``pair_id``
-        stands twice or is empty; a caption, an ``image_id``, a ``text_id`` or a
-        ``group`` is empty; a label or a split is unknown; three-class and binary labels
-        are mixed; or a group stands on both sides of a split.
+        A column is missing, unknown or repeated; the table is empty; a ``pair_id`` is
+        repeated; an id, a caption or a group is empty; a label or a split is unknown;
+        three-class and binary labels are mixed; or a group is in several splits.
 
-    >>> row = dict(pair_id="a", image_id="i", text_id="t", caption="A boat.", image_path="", label="true",
-    ...            group="g", split="", dataset="mine")
+    >>> row = dict.fromkeys(COLUMNS, "x") | {"label": "true", "split": ""}
     >>> validate(pd.DataFrame([row]))["label"].tolist()
     ['true']
     >>> validate(pd.DataFrame([row | {"label": "True"}]))
     Traceback (most recent call last):
         ...
-    verite.errors.DataError: pair table: 1 row has an unknown label (pair_id a: 'True'). Known: true, \
-out-of-context, miscaptioned, misinformation. Labels are written in lower case.
+    verite.errors.DataError: pair table: unknown label in 1 row(s) \
+(pair_id x: 'True'). Known: true, out-of-context, miscaptioned, misinformation.
     """
     _check_columns(pairs, where, extra)
     if len(pairs) == 0:
@@ -110,10 +94,11 @@ out-of-context, miscaptioned, misinformation. Labels are written in lower case.
     ordered = [*COLUMNS, *(name for name in pairs.columns if name not in COLUMNS)]
     table = pairs.loc[:, ordered].reset_index(drop=True)
     for name in COLUMNS:
-        missing = table[name].isna()
-        if missing.any():
+        missing = np.flatnonzero(table[name].isna())
+        if len(missing):
             raise DataError(
-                f"{where}: column {name!r} has no value in {_rows(table, missing)}."
+                f"{where}: column {name!r} has no value in {len(missing):,} row(s) (row"
+                f" number {name_some(missing)})."
             )
         table[name] = table[name].astype("str")
     _check_cells(table, where)
@@ -140,18 +125,17 @@ def to_binary(labels: Iterable[str]) -> np.ndarray:
 
 
 def merge_groups(*keys: Iterable[str]) -> np.ndarray:
-    """Give rows one group wherever they share a value in any of the key columns,
-    directly or through others.
+    """Group rows that share a value in any key, directly or through other rows.
 
-    Every key holds one value a row. An empty or missing value of a further key binds
+    Every key holds one value per row. An empty or missing value of a further key joins
     nothing. A group is named after the first key of its first row: another order of the
-    rows gives the same groups, perhaps under other names.
+    rows gives the same groups, perhaps with other names.
 
     Raises
     ------
     DataError
-        There is no key, keys have different lengths, or a first key is empty: two such
-        rows would be one group by name though nothing binds them.
+        There is no key, keys have different lengths, or a first key is empty: such rows
+        would form one group by name only.
 
     >>> merge_groups(["a1", "a2", "a3"], ["boat", "dog", "boat"]).tolist()
     ['a1', 'a2', 'a1']
@@ -172,12 +156,8 @@ def merge_groups(*keys: Iterable[str]) -> np.ndarray:
     rows, edges = np.arange(len(columns[0])), []
     for column in columns:
         values = np.array(column, dtype=object)
-        first = (
-            pd.Series(rows)
-            .groupby(pd.factorize(values)[0])
-            .transform("first")
-            .to_numpy()
-        )
+        codes = pd.factorize(values)[0]
+        first = pd.Series(rows).groupby(codes).transform("first").to_numpy()
         edges.append(np.stack([rows, first])[:, values != ""])
     start, end = np.concatenate(edges, axis=1)
     graph = coo_array(
@@ -191,8 +171,7 @@ def merge_groups(*keys: Iterable[str]) -> np.ndarray:
 def grouped_split(
     pairs: pd.DataFrame, fractions: Mapping[str, float], seed: int
 ) -> pd.DataFrame:
-    """Fill the ``split`` column so that no group stands on two sides and classes are
-    spread evenly.
+    """Fill the ``split`` column: groups stay whole, classes are spread evenly.
 
     Parameters
     ----------
@@ -267,8 +246,7 @@ def grouped_folds(
 
 
 def downsample(pairs: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Drop rows at random until every class has as many as the rarest (paper, section
-    4.1).
+    """Drop rows at random until all classes are as large as the rarest (section 4.1).
 
     For training rows only: a test set keeps its balance. Rows that stay keep their
     order. Which rows are drawn depends on the seed and on the order of the rows: sort
@@ -284,8 +262,9 @@ def downsample(pairs: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def _deal(pairs: pd.DataFrame, shares: Sequence[float], seed: int) -> np.ndarray:
-    """Deal whole groups to parts, the largest first and groups of one size in random
-    order; a part number for each row.
+    """Deal whole groups to parts; return a part number for each row.
+
+    The largest groups come first, groups of one size in random order.
 
     Each group goes where it adds least to chi-square, the sum of (rows - rows due)² /
     rows due over parts and classes. All rows together count as one more class: that
@@ -310,85 +289,61 @@ def _deal(pairs: pd.DataFrame, shares: Sequence[float], seed: int) -> np.ndarray
     return part[member]
 
 
-def _rows(table: pd.DataFrame, mask: pd.Series, column: str | None = None) -> str:
-    """Say which rows a mask marks, by ``pair_id`` where there is one."""
-    bad = table.loc[mask]
-    plural = "s" if len(bad) != 1 else ""
-    if column is None:
-        return f"{len(bad):,} row{plural} (row number {name_some(bad.index)})"
-    shown = name_some(
-        f"pair_id {key}: {value!r}"
-        for key, value in zip(bad["pair_id"], bad[column], strict=True)
-    )
-    return f"{len(bad):,} row{plural} {'have' if plural else 'has'} {{}} ({shown})"
-
-
 def _check_columns(pairs: pd.DataFrame, where: str, extra: Collection[str]) -> None:
     names = [str(name) for name in pairs.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"{where}: column named twice: {name_some(twice)}.")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(f"{where}: duplicate column: {name_some(repeated)}.")
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise DataError(
             f"{where}: missing column {name_some(missing, 9)}. Found:"
             f" {name_some(names, 20) or 'none'}."
         )
-    surplus = [name for name in names if name not in {*COLUMNS, *MAKER_COLUMNS, *extra}]
-    if surplus:
+    unknown = [name for name in names if name not in {*COLUMNS, *MAKER_COLUMNS, *extra}]
+    if unknown:
         raise DataError(
-            f"{where}: unknown column {name_some(surplus)}. Name it in `extra` if it is"
-            " meant to be there."
+            f"{where}: unknown column {name_some(unknown)}. Name it in `extra` if it is"
+            " intended."
         )
 
 
 def _check_cells(table: pd.DataFrame, where: str) -> None:
-    twice = table["pair_id"].duplicated(keep=False)
-    if twice.any():
-        places = table.index.to_series()[twice].groupby(table["pair_id"], sort=False)
-        repeated = name_some(
-            f"{key!r} stands in rows {name_some(rows)}" for key, rows in places
-        )
-        raise DataError(f"{where}: pair_id must be unique; {repeated}.")
-    for name in ("pair_id", "image_id", "text_id", "caption", "group"):
-        empty = table[name].str.strip() == ""
-        if empty.any():
+    repeated = table["pair_id"].duplicated(keep=False)
+    if repeated.any():
+        places = table.index.to_series()[repeated].groupby(table["pair_id"], sort=False)
+        listed = name_some(f"{key!r} (rows {name_some(rows)})" for key, rows in places)
+        raise DataError(f"{where}: duplicate pair_id: {listed}.")
+
+    def refuse(bad: pd.Series, problem: str, name: str, known: str = "") -> None:
+        rows = table.loc[bad, ["pair_id", name]].itertuples(index=False)
+        if bad.any():
+            cells = name_some(f"pair_id {key}: {value!r}" for key, value in rows)
             raise DataError(
-                f"{where}: "
-                + _rows(table, empty, name).format(f"an empty {name}")
-                + "."
+                f"{where}: {problem} {name} in {bad.sum():,} row(s) ({cells}).{known}"
             )
-    unknown = ~table["label"].isin({*LABELS, MISINFORMATION})
-    if unknown.any():
-        raise DataError(
-            f"{where}: "
-            + _rows(table, unknown, "label").format("an unknown label")
-            + f". Known: {', '.join((*LABELS, MISINFORMATION))}. Labels are written in"
-            " lower case."
-        )
-    if (table["label"] == MISINFORMATION).any() and table["label"].isin(
-        (OUT_OF_CONTEXT, MISCAPTIONED)
-    ).any():
+
+    for name in ("pair_id", "image_id", "text_id", "caption", "group"):
+        refuse(table[name].str.strip() == "", "empty", name)
+    labels = {*LABELS, MISINFORMATION}
+    known = f" Known: {', '.join((*LABELS, MISINFORMATION))}."
+    refuse(~table["label"].isin(labels), "unknown", "label", known)
+    known = f" Known: {', '.join(SPLITS)}, or empty."
+    refuse(~table["split"].isin({"", *SPLITS}), "unknown", "split", known)
+    false = table["label"].isin((OUT_OF_CONTEXT, MISCAPTIONED))
+    if false.any() and (table["label"] == MISINFORMATION).any():
         raise DataError(
             f"{where}: binary and three-class labels are mixed. Use to_binary() on the"
             " whole column, or one kind of label."
-        )
-    unknown = ~table["split"].isin({"", *SPLITS})
-    if unknown.any():
-        raise DataError(
-            f"{where}: "
-            + _rows(table, unknown, "split").format("an unknown split")
-            + f". Known: {', '.join(SPLITS)}, or empty."
         )
 
 
 def _check_groups(table: pd.DataFrame, where: str) -> None:
     sides = table.groupby("group", sort=False)["split"].nunique()
-    torn = sides.index[sides > 1]
-    if len(torn):
-        rows = table.loc[table["group"].isin(torn), "pair_id"]
+    divided = sides.index[sides > 1]
+    if len(divided):
+        rows = table.loc[table["group"].isin(divided), "pair_id"]
         raise DataError(
-            f"{where}: a group must stay on one side of a split; group"
-            f" {name_some(torn)} stands on several (pair_id {name_some(rows)}). Use"
-            " grouped_split()."
+            f"{where}: a group must be in one split; in several: group"
+            f" {name_some(divided)} (pair_id {name_some(rows)}). Use grouped_split()."
         )

@@ -102,12 +102,12 @@ def test_no_vector_at_all_is_refused() -> None:
 
 
 def test_a_repeated_id_is_named() -> None:
-    with pytest.raises(DataError, match=r"an id must have one vector; b has several"):
+    with pytest.raises(DataError, match=r"duplicate ids: b"):
         Embeddings(["a", "b", "b"], VECTORS, encoder="toy")
 
 
 def test_ids_that_read_alike_are_one_id() -> None:
-    with pytest.raises(DataError, match="1 has several"):
+    with pytest.raises(DataError, match="duplicate ids: 1"):
         Embeddings(["a", "1", 1], VECTORS, encoder="toy")
 
 
@@ -123,7 +123,7 @@ def test_nan_and_infinity_are_named_by_their_ids(value: float, dtype: str) -> No
     matrix = VECTORS.astype(dtype)
     matrix[[0, 2], 1] = value
     with pytest.raises(
-        DataError, match=r"mine: NaN or infinity in 2 vector\(s\), ids a, c\."
+        DataError, match=r"mine: 2 vector\(s\) hold NaN or infinity, ids a, c\."
     ):
         Embeddings(IDS, matrix, encoder="toy", where="mine")
 
@@ -131,7 +131,9 @@ def test_nan_and_infinity_are_named_by_their_ids(value: float, dtype: str) -> No
 def test_a_zero_row_is_named_by_its_id() -> None:
     matrix = VECTORS.copy()
     matrix[1] = 0
-    with pytest.raises(DataError, match=r"mine: 1 vector\(s\) are all zeros, ids b\."):
+    with pytest.raises(
+        DataError, match=r"mine: 1 vector\(s\) are all zeros and .*, ids b\."
+    ):
         Embeddings(IDS, matrix, encoder="toy", where="mine")
 
 
@@ -140,7 +142,7 @@ def test_a_bad_row_is_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> Non
     matrix = np.ones((10, 2), dtype=np.float32)
     matrix[[3, 4, 9], 0] = np.nan
     with pytest.raises(
-        DataError, match=r"NaN or infinity in 3 vector\(s\), ids 3, 4, 9\."
+        DataError, match=r"3 vector\(s\) hold NaN or infinity, ids 3, 4, 9\."
     ):
         Embeddings(range(10), matrix, encoder="toy")
 
@@ -596,7 +598,7 @@ def test_shards_are_put_together_in_their_order_and_keep_what_they_agree_on() ->
         ),
         (
             Embeddings(["c"], VECTORS[:1], encoder="toy", where="b"),
-            "an id must have one vector; c has several",
+            "duplicate ids: c",
         ),
     ],
 )
@@ -635,7 +637,7 @@ def test_a_truncated_npy_is_refused_wherever_it_was_cut(
         kept if kept > 0 else (tmp_path / "m.npy").stat().st_size - 1,
     )
     with pytest.raises(
-        DataError, match=r"m\.npy: expected a whole \.npy file, .*It may be truncated"
+        DataError, match=r"m\.npy: expected a whole \.npy file .*It may be truncated"
     ):
         read_npy(tmp_path / "m.npy")
 
@@ -664,9 +666,7 @@ def test_a_web_page_with_the_name_of_an_npy_is_no_pickle(tmp_path: Path) -> None
     (tmp_path / "m.npy").write_text(
         "<!doctype html><title>Not found</title>", encoding="utf8"
     )
-    with pytest.raises(
-        DataError, match=r"m\.npy: expected a whole \.npy file, found something else"
-    ):
+    with pytest.raises(DataError, match=r"m\.npy: expected a whole \.npy file"):
         read_npy(tmp_path / "m.npy")
 
 
@@ -756,7 +756,7 @@ def test_a_table_that_was_sorted_after_its_vectors_were_made_is_refused() -> Non
     matrix = base[[int(key[1:]) for key in ids]]
     per_id(ids, matrix, encoder="toy", where="mine")
     with pytest.raises(
-        DataError, match="The table was sorted or changed after the vectors were made"
+        DataError, match="The table was sorted or changed after encoding"
     ):
         per_id(np.sort(ids), matrix, encoder="toy", where="mine")
 
@@ -810,7 +810,7 @@ def test_a_row_without_an_id_is_named() -> None:
 
 
 def test_a_zero_vector_is_called_that_and_not_a_shuffled_table() -> None:
-    with pytest.raises(DataError, match=r"1 vector\(s\) are all zeros, ids b"):
+    with pytest.raises(DataError, match=r"1 vector\(s\) are all zeros and .*, ids b"):
         per_id(
             ["a", "b", "b"],
             VECTORS * np.float32([[1], [0], [0]]),

@@ -117,7 +117,7 @@ def test_columns_of_makers_are_no_extra_columns() -> None:
 
 def test_a_column_named_twice_is_named() -> None:
     double = pd.concat([table([0]), table([0])[["caption"]]], axis=1)
-    with pytest.raises(DataError, match="column named twice: caption"):
+    with pytest.raises(DataError, match="duplicate column: caption"):
         validate(double)
 
 
@@ -129,10 +129,7 @@ def test_a_table_without_rows_is_refused() -> None:
 def test_a_repeated_pair_id_is_named_with_its_rows() -> None:
     with pytest.raises(
         DataError,
-        match=(
-            r"pair_id must be unique; 'a' stands in rows 0, 2, 'b' stands in rows"
-            r" 1, 4\."
-        ),
+        match=(r"duplicate pair_id: 'a' \(rows 0, 2\), 'b' \(rows 1, 4\)\."),
     ):
         validate(table([0, 1, 2, 3, 4]).assign(pair_id=["a", "b", "a", "c", "b"]))
 
@@ -142,12 +139,12 @@ def test_a_repeated_pair_id_is_named_with_its_rows() -> None:
 def test_an_empty_cell_is_named_by_its_pair(name: str, value: str) -> None:
     broken = table([0, 1, 2])
     broken.loc[1, name] = value
-    with pytest.raises(DataError, match=rf"1 row has an empty {name} \(pair_id p1: "):
+    with pytest.raises(DataError, match=rf"empty {name} in 1 row\(s\) \(pair_id p1: "):
         validate(broken)
 
 
 def test_an_empty_pair_id_is_refused() -> None:
-    with pytest.raises(DataError, match="1 row has an empty pair_id"):
+    with pytest.raises(DataError, match="empty pair_id in 1 row"):
         validate(table([0, 1]).assign(pair_id=["", "b"]))
 
 
@@ -157,7 +154,7 @@ def test_a_missing_value_is_named_by_its_row_number(name: str, value: Any) -> No
     broken = table([0, 1, 2]).astype(object)
     broken.loc[1, name] = value
     with pytest.raises(
-        DataError, match=rf"column '{name}' has no value in 1 row \(row number 1\)"
+        DataError, match=rf"column '{name}' has no value in 1 row\(s\) \(row number 1\)"
     ):
         validate(broken)
 
@@ -166,7 +163,7 @@ def test_a_missing_value_is_named_by_its_row_number(name: str, value: Any) -> No
 def test_an_unknown_label_or_one_in_other_case_is_named_by_its_pair(label: str) -> None:
     with pytest.raises(
         DataError,
-        match=rf"1 row has an unknown label \(pair_id p1: '{label}'\).*lower case",
+        match=rf"unknown label in 1 row\(s\) \(pair_id p1: '{label}'\)",
     ):
         validate(table([0, 1], [TRUE, label]))
 
@@ -175,7 +172,7 @@ def test_of_many_bad_rows_the_first_are_named_and_the_rest_counted() -> None:
     with pytest.raises(
         DataError,
         match=(
-            r"12 rows have an unknown label \(pair_id p0: 'x', .*pair_id p4: 'x' and 7"
+            r"unknown label in 12 row\(s\) \(pair_id p0: 'x', .*pair_id p4: 'x' and 7"
             r" more\)"
         ),
     ):
@@ -199,7 +196,7 @@ def test_an_unknown_split_is_named_by_its_pair() -> None:
     with pytest.raises(
         DataError,
         match=(
-            r"1 row has an unknown split \(pair_id p1: 'dev'\)\. Known: train,"
+            r"unknown split in 1 row\(s\) \(pair_id p1: 'dev'\)\. Known: train,"
             r" validation, test, or empty"
         ),
     ):
@@ -210,9 +207,7 @@ def test_an_unknown_split_is_named_by_its_pair() -> None:
     "sides", [("train", "test"), ("validation", "train"), ("", "test")]
 )
 def test_a_group_never_stands_on_two_sides(sides: tuple[str, str]) -> None:
-    with pytest.raises(
-        DataError, match=r"group g7 stands on several \(pair_id p0, p2\)"
-    ):
+    with pytest.raises(DataError, match=r"in several: group g7 \(pair_id p0, p2\)"):
         validate(table([7, 1, 7]).assign(split=[sides[0], "train", sides[1]]))
 
 

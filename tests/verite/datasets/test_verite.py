@@ -183,7 +183,7 @@ def test_unknown_labels(release: Release) -> None:
     release.table.to_csv(release.table_path)
     with pytest.raises(
         DataError,
-        match=r"18 rows have an unknown label \(pair_id verite_0: 'True'.*lower case",
+        match=r"unknown label in 18 row\(s\) \(pair_id verite_0: 'True'",
     ):
         load("verite")
 
