@@ -92,9 +92,9 @@ def dot_plot(
         if not colour_rows and len(marks) > 1:
             figure.legend(
                 *axes[0][0].get_legend_handles_labels(),
-                loc="upper center",
+                loc="lower center",
                 ncol=4,
-                bbox_to_anchor=(0.5, 1.08),
+                bbox_to_anchor=(0.5, 0.97),
             )
     return figure
 
