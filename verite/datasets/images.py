@@ -9,7 +9,6 @@ only what is missing and may still come.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import queue
 import re
@@ -17,63 +16,24 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from PIL import Image
 from tqdm import tqdm
 
+from verite.datasets.ledger import COLUMNS, STATUSES, TEMPORARY, Ledger, Link
 from verite.datasets.reading import Reader
 from verite.datasets.verite import CARD as VERITE
-from verite.encoders.pictures import FORMATS, open_picture
 from verite.errors import DataError, name_some
-from verite.files import atomic_path, lock, write_csv
-from verite.http import Client, HttpError, Limits
+from verite.files import lock
+from verite.http import Client, Limits
 from verite.tables import read_table
 
 __all__ = ["STATUSES", "Link", "fetch_images", "read_links", "summary", "verite_links"]
 
-STATUSES = {
-    "ok": "the image was saved",
-    "gone": "404 or 410",
-    "forbidden": "any other answer from 400 to 499",
-    "not an image": "no image that can be decoded",
-    "too large": "more bytes than allowed",
-    "private address": "the host, or one that it redirects to, is not public",
-    "bad link": "not http or https, or not a URL",
-    "too many redirects": "a loop, or a long chain",
-    "timed out": "no answer, or no end of it, in time",
-    "cut short": "the connection ended before the answer did",
-    "busy": "429 or 503, after all tries",
-    "server error": "an answer from 500 to 599",
-    "unreachable": "no such host, no connection, or no secure one",
-}
-"""Statuses of links. The last five are temporary: a later run requests them again."""
-
-_TEMPORARY = ("timed out", "cut short", "busy", "server error", "unreachable")
-_NUMBERS = ("http_status", "width", "height", "bytes")
-_COLUMNS = (
-    *("id", "url", "status", "http_status", "final_url", "file", "format"),
-    *("width", "height", "bytes", "sha256", "when", "what"),
-)
 _FAILURES = 5  # in a row, after which a host is left alone until the next run
 _ID = re.compile(r"""[^./\\:*?"<>|\x00-\x1f][^/\\:*?"<>|\x00-\x1f]{0,119}""")
-
-
-@dataclass(frozen=True)
-class Link:
-    """Link to an image, which is saved as ``ID.jpg`` whatever its format."""
-
-    id: str
-    url: str
-
-    @property
-    def file(self) -> str:
-        """Name of its file, as VERITE names its images."""
-        return f"{self.id}.jpg"
 
 
 def verite_links() -> list[Link]:
@@ -201,7 +161,7 @@ def fetch_images(
     with lock(folder):
         for part in folder.glob(".part-*"):  # of a run that was killed
             part.unlink()
-        ledger = _Ledger(folder)
+        ledger = Ledger(folder)
         todo = [link for link in links if not ledger.settles(link, retry_failed)]
         client = Client(
             limits or Limits(), allow_host=allow_host, turn=_Turns(delay).wait
@@ -213,7 +173,7 @@ def fetch_images(
     requested = {link.id for link in todo}
     return pd.DataFrame(
         [{**ledger.rows[link.id], "requested": link.id in requested} for link in links],
-        columns=[*_COLUMNS, "requested"],
+        columns=[*COLUMNS, "requested"],
     )
 
 
@@ -238,12 +198,12 @@ def summary(images: pd.DataFrame) -> list[str]:
         for status, meaning in STATUSES.items()
         if status in counts.index
     ]
-    if again := int(counts.reindex(_TEMPORARY, fill_value=0).sum()):
+    if again := int(counts.reindex(TEMPORARY, fill_value=0).sum()):
         lines.append(f"{again:,} may still come: run the same command again later.")
     return lines
 
 
-def _run(todo: list[Link], client: Client, ledger: _Ledger, workers: int) -> None:
+def _run(todo: list[Link], client: Client, ledger: Ledger, workers: int) -> None:
     hosts: defaultdict[str, list[Link]] = defaultdict(list)
     for link in todo:
         hosts[link.url.partition("://")[2].partition("/")[0]].append(link)
@@ -285,7 +245,7 @@ def _run(todo: list[Link], client: Client, ledger: _Ledger, workers: int) -> Non
 
 
 def _fetch_group(
-    links: list[Link], client: Client, ledger: _Ledger
+    links: list[Link], client: Client, ledger: Ledger
 ) -> Iterator[tuple[Link, dict[str, Any]]]:
     """Request the links of one host, until it is busy or keeps failing."""
     failures = 0
@@ -315,109 +275,3 @@ class _Turns:
             time.sleep(max(0.0, self._ready.get(host, 0) - time.monotonic()))
             self._ready[host] = time.monotonic() + self._delay
             yield
-
-
-class _Ledger:
-    """Images and their ledger: status of each link, written every few seconds."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.rows: dict[str, dict[str, Any]] = {}
-        self._path = folder / "ledger.csv"
-        self._lock = threading.Lock()
-        self._decoding = threading.Lock()  # one image may take hundreds of megabytes
-        self._next_write = 0.0
-        if not self._path.exists():
-            return
-        table = read_table(self._path)
-        try:
-            table = table[list(_COLUMNS)].astype(dict.fromkeys(_NUMBERS, "int64"))
-        except (KeyError, ValueError) as error:
-            raise DataError(
-                f"{self._path}: not the ledger of an earlier run ({error}). Move it, or"
-                " choose another folder."
-            ) from error
-        for row in table.to_dict("records"):
-            self.rows[row["id"]] = {str(name): value for name, value in row.items()}
-
-    def settles(self, link: Link, retry_failed: bool) -> bool:
-        """Whether there is nothing to request."""
-        path, row = self.folder / link.file, self.rows.get(link.id)
-        if row is None:
-            if not path.is_file():
-                return False
-            try:
-                self.record(link, {**self._inspect(path), "what": "was already there"})
-            except DataError:
-                return False
-            return True
-        if row["url"] != link.url:
-            return False
-        if row["status"] == "ok":
-            return path.is_file() and path.stat().st_size == row["bytes"]
-        return row["status"] not in _TEMPORARY and not retry_failed
-
-    def fetch(self, link: Link, client: Client) -> dict[str, Any]:
-        """Request an image and save it; returns the ledger's row."""
-        try:
-            reply = client.get(link.url)
-        except HttpError as error:
-            return {"status": error.kind, "what": str(error)}
-        row = {"http_status": reply.status, "final_url": reply.url}
-        if reply.status != 200:
-            return row | {"status": _status(reply.status)}
-        try:
-            with atomic_path(self.folder / link.file) as temporary:
-                temporary.write_bytes(reply.content)
-                return row | self._inspect(temporary)
-        except DataError as error:
-            return row | {"status": "not an image", "what": str(error)}
-
-    def record(self, link: Link, row: dict[str, Any]) -> None:
-        with self._lock:
-            self.rows[link.id] = {
-                **dict.fromkeys(_COLUMNS, ""),
-                **dict.fromkeys(_NUMBERS, 0),
-                "final_url": link.url,
-                "file": link.file if row["status"] == "ok" else "",
-                "when": datetime.now(UTC).isoformat(timespec="seconds"),
-                **row,
-                "id": link.id,
-                "url": link.url,
-            }
-            if time.monotonic() >= self._next_write:
-                start = time.monotonic()
-                self.write()
-                # A long ledger must not hold up the run.
-                seconds = max(2.0, 20 * (time.monotonic() - start))
-                self._next_write = time.monotonic() + seconds
-
-    def write(self) -> None:
-        rows = list(self.rows.values())
-        write_csv(self._path, pd.DataFrame(rows, columns=list(_COLUMNS)))
-
-    def _inspect(self, path: Path) -> dict[str, Any]:
-        """Format, size and digest of an image that decodes as a whole."""
-        with self._decoding:
-            open_picture(path)
-            with Image.open(path, formats=FORMATS) as image:
-                format_, (width, height) = image.format or "", image.size
-        content = path.read_bytes()
-        return {
-            "status": "ok",
-            "format": format_,
-            "width": width,
-            "height": height,
-            "bytes": len(content),
-            "sha256": hashlib.sha256(content).hexdigest(),
-        }
-
-
-def _status(code: int) -> str:
-    if code in (404, 410):
-        return "gone"
-    if code in (429, 503):
-        return "busy"
-    if code >= 500:
-        return "server error"
-    return "forbidden" if code >= 400 else "not an image"

@@ -28,7 +28,8 @@ def _modules() -> dict[str, ModuleType]:
         importlib.import_module(f"verite.datasets.{module.name}")
         for module in pkgutil.iter_modules([str(Path(__file__).parent)])
     ]
-    return {module.CARD.name: module for module in modules if hasattr(module, "CARD")}
+    known = {module.CARD.name: module for module in modules if hasattr(module, "CARD")}
+    return dict(sorted(known.items()))
 
 
 def cards() -> dict[str, Card]:

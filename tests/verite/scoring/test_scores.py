@@ -308,7 +308,7 @@ def test_command(files: tuple[str, str], tmp_path: Path) -> None:
         ),
         (
             ("GOOD", "--benchmark", "verite", "--label", "x"),
-            "--label x: expected SPELLING=LABEL, such as 1=misinformation.",
+            "expected NAME=VALUE, found 'x'.",
         ),
         (
             ("GOOD", "--benchmark", "verite", "--label", "x=y"),
