@@ -24,6 +24,8 @@ BLOCK = re.compile(
 )
 COPIED = (
     "verite",
+    "averimatec",
+    "veritebook",
     "notebooks",
     "book",
     "tests",
@@ -119,6 +121,15 @@ def test_the_page_shows_a_chapter_a_data_set_a_maker_and_a_measure(blocks):
     assert PAGE.read_text(encoding="utf8").count("~~~{") == len(blocks)
 
 
+def test_a_chapter_is_a_notebook_and_a_line_of_the_contents(blocks):
+    page = PAGE.read_text(encoding="utf8")
+    start, end = page.index("\n## A chapter"), page.index("\n## A data set")
+    files = {name for _, name, text in blocks if text in page[start:end]}
+    kept = {name for name in files if not name.startswith("tests/")}
+    checks = "veritebook/course/checks/caption_length.py"
+    assert kept - {checks} == {"notebooks/caption-length.md", "_toc.yml"}
+
+
 def test_the_chapter_runs_has_results_and_passes_the_test_that_is_shown_for_it(
     run, copy, blocks, tmp_path
 ):
@@ -162,8 +173,8 @@ def test_the_repositorys_own_tests_pass_with_what_the_page_adds(run):
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"),
         "tests/test_repository.py::test_every_page_of_the_contents_has_its_source",
         *(f"tests/veritebook/test_course.py::{name}" for name in (
-            "test_the_weeks_hold_every_notebook_once",
-            "test_the_plan_of_the_course_takes_the_notebooks_in_the_order_of_the_weeks",
+            "test_every_notebook_has_a_week",
+            "test_the_plan_of_the_course_has_the_titles_of_the_weeks",
             "test_the_guide_has_a_section_for_each_chapter_and_answers_no_exercise_that_is_not_there",
         )),
         *("tests/veritebook/test_exercises.py", "tests/verite/datasets/test_registry.py", "tests/verite/datasets/test_fact_desk.py"),
@@ -197,7 +208,7 @@ def test_the_maker_is_offered_on_the_command_line_with_its_parameter(run, tmp_pa
 
 
 def test_what_the_page_shows_is_in_the_repositorys_style(run, copy, blocks):
-    files = sorted({name for _, name, _ in blocks if name.endswith(".py")})
+    files = sorted({name for kind, name, _ in blocks if kind == "python"})
     run("-m", "ruff", "check", *files)
     run("-m", "ruff", "format", "--check", *files)
 
