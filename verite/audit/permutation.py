@@ -81,13 +81,14 @@ class Items:
         single = of_group[one_label]
         self._single = order[in_single]
         self._label = single["first"].to_numpy()
-        self._single_group = single.index.get_indexer(self.group[self._single])
+        in_group = pd.Index(self.group[self._single])
+        self._single_group = single.index.get_indexer(in_group)
         powers = np.floor(np.log2(single["size"].to_numpy())).astype(int)
         self._bins = [np.flatnonzero(powers == power) for power in np.unique(powers)]
         # Blocks of items (groups, items per group) for groups of several labels.
         mixed = order[~in_single]
-        sizes = pd.Series(self.group).value_counts().reindex(self.group[mixed])
-        sizes = sizes.to_numpy()
+        items = pd.Series(self.group).value_counts()
+        sizes = items.reindex(self.group[mixed]).to_numpy()
         self._blocks = [
             mixed[sizes == size].reshape(-1, size) for size in np.unique(sizes)
         ]
