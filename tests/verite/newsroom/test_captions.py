@@ -79,11 +79,6 @@ def test_an_opener_adds_one_word(opener: str) -> None:
     assert len(caption(event, 2, opener).split()) == len(caption(event, 2).split()) + 1
 
 
-@given(st.integers(0, 40), seeds)
-def test_closing_words_are_as_many_as_asked_for(words: int, seed: int) -> None:
-    assert len(closing(words, np.random.default_rng(seed)).split()) == words
-
-
 @given(seeds, wordings)
 def test_every_named_entity_stands_once_in_the_caption(seed: int, wording: int) -> None:
     event = event_of(seed)
