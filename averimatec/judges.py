@@ -324,7 +324,8 @@ def parse_matches(reply: str) -> Matches:
         elif len(pairs[-1]) < len(numbers):
             wanted = "pairs such as (PRED_1,REF_2)"
             problems.append(f"expected {wanted}, found {excerpt(listed)}")
-    return Matches(*counts, *pairs, problem=problems[0] if problems else "")
+    problem = problems[0] if problems else ""
+    return Matches(counts[0], counts[1], pairs[0], pairs[1], problem)
 
 
 def _texts(items: Sequence[Evidence]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
@@ -28,17 +29,17 @@ def score_lines(scores: Scores) -> list[str]:
         f"{'in per cent':42}"
         + "".join(f"{name:>12}{'95 % interval':>18}" for name in CONVENTIONS),
     ]
-    for (metric, mode, least), rows in everyone.groupby(
-        ["metric", "mode", "lambda"], sort=False, dropna=False
-    ):
+    keys = ["metric", "mode", "lambda"]
+    for key, rows in everyone.groupby(keys, sort=False, dropna=False):
+        metric, mode, least = cast("tuple[str, str, float]", key)
         label = ", ".join(filter(None, (metric, mode)))
         if not math.isnan(least):
             label = f"{metric}, evidence recall > {least:g}"
         by = rows.set_index("convention").loc[list(CONVENTIONS)]
         cells = [
-            f"{_number(100 * row.value):>12}"
-            f"{_interval(100 * row.low, 100 * row.high):>18}"
-            for row in by.itertuples()
+            f"{_number(100 * row['value']):>12}"
+            f"{_interval(100 * row['low'], 100 * row['high']):>18}"
+            for row in by.to_dict("records")
         ]
         lines.append(f"{label:42}{''.join(cells)}")
     lines += [

@@ -197,7 +197,7 @@ def check_judge(
                 [(before[claim][mode], after[claim][mode]) for claim in evidence],
                 columns=["before", "after"],
             ).dropna()
-            row = {"check": check, "mode": mode, "expected": expected}
+            row: dict[str, Any] = {"check": check, "mode": mode, "expected": expected}
             row |= _comparison(recalls, seed, resamples)
             row["holds"] = None
             if share and not np.isnan(row["difference"]):

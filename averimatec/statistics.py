@@ -50,7 +50,10 @@ def statistics(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
     for split, claims in splits.items():
         if not claims:
             raise DataError(f"statistics: split {split!r} has no claims. Leave it out.")
-        rows += [(2, "", row, split, *rest) for row, *rest in _table_2(claims)]
+        rows += [
+            (2, "", row, split, value, unit, n)
+            for row, value, unit, n in _table_2(claims)
+        ]
         questions = [question for claim in claims for question in claim.questions]
         answers = [answer for question in questions for answer in question.answers]
         for number, block, lists in (

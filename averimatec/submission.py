@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from averimatec.claims import Claim, Question
 from averimatec.reading import (
@@ -151,10 +152,12 @@ def read_statements(
             wanted = f"{len(claim.questions)} statements, one per question"
             problem = f"claim {claim.id}: expected {wanted}, found {len(items)}"
             raise_problems(path, [problem])
+        name = f"claim {claim.id}, statement"
         statements[claim.id] = parse_rows(
-            Evidence,
-            items,
-            lambda _, place, claim=claim: f"claim {claim.id}, statement {place}",
-            path,
+            Evidence, items, partial(_numbered, name), path
         )
     return statements
+
+
+def _numbered(name: str, _: object, place: int) -> str:
+    return f"{name} {place}"

@@ -10,7 +10,7 @@ scores on those say nothing about real claims.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from averimatec.claims import CONFLICTING, NOT_ENOUGH_EVIDENCE, REFUTED, SUPPORTED
@@ -133,7 +133,7 @@ def _justification(given: Blocks) -> str:
     return f"{given['verdict']}, by rules without a language model. {because}"
 
 
-_RULES = {
+_RULES: dict[str, Callable[[Blocks], str]] = {
     "next-question": _next_question,
     "tool": _tool,
     "answer": _answer,
