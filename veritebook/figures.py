@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import html
 import io
 import itertools
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from markupsafe import escape
 
 from verite.errors import ParameterError
 from verite.pairs import MISCAPTIONED, MISINFORMATION, OUT_OF_CONTEXT, TRUE
+from veritebook.tables import TEMPLATES, Table, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
-__all__ = ["COLOURS", "Figure", "Pictures", "style"]
+    from verite.lab import World
+
+__all__ = ["COLOURS", "Figure", "Pictures", "Sliders", "slider_state", "style"]
 
 COLOURS: Mapping[str, str] = {
     "image+text": "#009E73",
@@ -42,7 +48,30 @@ on the dark page, and those that meet in a figure stay at least 10 (CIEDE2000) a
 readers who lack one kind of cone."""
 
 _INK = "#010203"  # stands for the page's text colour until the figure is SVG
+_INK_SETTINGS = (
+    "text.color axes.labelcolor axes.edgecolor axes.titlecolor xtick.color ytick.color"
+    " hatch.color"
+)
 _number = itertools.count(1)
+
+_FIGURE = TEMPLATES.from_string(
+    """<figure class="verite-figure"{{ named(name) }}>{{ content|safe }}
+{%- if caption %}<figcaption>{{ caption }}</figcaption>{% endif %}</figure>"""
+)
+_PICTURES = TEMPLATES.from_string(
+    """<div class="verite-pictures"{{ named(name) }}>
+{%- for source, width, height, alt, caption in pictures -%}
+<figure class="verite-picture"><img src="{{ source }}" width="{{ width }}"
+ height="{{ height }}" alt="{{ alt }}"><figcaption>{{ caption }}</figcaption></figure>
+{%- endfor %}</div>"""
+)
+
+_SLIDERS = TEMPLATES.from_string(
+    """<div class="verite-sliders" data-figures="{{ data }}"></div>
+<p class="verite-sliders-source">{{ source }}</p>
+<details><summary>All figures of the sliders as a table</summary>{{ table|safe }}</details>
+"""
+)
 
 
 @contextlib.contextmanager
@@ -69,20 +98,9 @@ def style() -> Iterator[Any]:
         "lines.linewidth": 2,
         "svg.fonttype": "none",
         "svg.hashsalt": "verite",
-        **dict.fromkeys(
-            (
-                "text.color",
-                "axes.labelcolor",
-                "axes.edgecolor",
-                "axes.titlecolor",
-                "xtick.color",
-                "ytick.color",
-            ),
-            _INK,
-        ),
+        **dict.fromkeys(_INK_SETTINGS.split(), _INK),
         "grid.color": "#808080",
         "grid.alpha": 0.3,
-        "hatch.color": _INK,
     }
     with mpl.rc_context(settings):
         yield plt
@@ -114,23 +132,19 @@ class Figure:
         from matplotlib import pyplot as plt
 
         svg, png = io.StringIO(), io.BytesIO()
-        with style():  # how text becomes SVG, and how much is cropped, is decided when a figure is saved
+        with style():  # its settings for SVG and cropping apply when a figure is saved
             figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-            figure.savefig(
-                png,
-                format="png",
-                dpi=144,
-                facecolor="white",
-                metadata={"Software": None},
-            )
+            options: dict[str, Any] = {"dpi": 144, "facecolor": "white"}
+            figure.savefig(png, format="png", metadata={"Software": None}, **options)
         plt.close(figure)
         self.alt, self.caption, self.name = alt, caption, name
         self._svg, self._png = svg.getvalue(), png.getvalue()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        content = inline_svg(self._svg, self.alt)
         return {
-            "text/html": _figure_html(
-                inline_svg(self._svg, self.alt), self.caption, self.name
+            "text/html": _FIGURE.render(
+                content=content, caption=self.caption, name=self.name
             ),
             "image/png": base64.b64encode(self._png).decode("ascii"),
             "text/plain": f"[figure: {self.alt}]",
@@ -160,22 +174,16 @@ class Pictures:
         zoom: int = 2,
         name: str = "",
     ) -> None:
-        cells = []
+        pictures = []
         for image, alt, caption in zip(images, alts, captions, strict=True):
             data = io.BytesIO()
             image.save(data, format="PNG", optimize=True)
-            source = f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode('ascii')}"
-            width, height = (side * zoom for side in image.size)
-            cells.append(
-                f'<figure class="verite-picture"><img src="{source}" width="{width}"'
-                f' height="{height}" alt="{html.escape(alt)}">'
-                f"<figcaption>{html.escape(caption)}</figcaption></figure>"
-            )
-        called = f' data-name="{html.escape(name)}"' if name else ""
-        self._html = f'<div class="verite-pictures"{called}>{"".join(cells)}</div>'
+            packed = base64.b64encode(data.getvalue()).decode("ascii")
+            size = (side * zoom for side in image.size)
+            pictures.append((f"data:image/png;base64,{packed}", *size, alt, caption))
+        self._html = _PICTURES.render(pictures=pictures, name=name)
         self._text = "\n".join(
-            f"[picture: {alt}] {caption}"
-            for alt, caption in zip(alts, captions, strict=True)
+            f"[picture: {alt}] {caption}" for *_, alt, caption in pictures
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -187,39 +195,98 @@ def inline_svg(svg: str, alt: str) -> str:
 
     The page's ink, its own ids, a name for screen readers.
 
-    >>> inline_svg('<?xml version="1.0"?><svg width="9pt" height="9pt" viewBox="0 0 9 9"><g id="a"/></svg>', "Nine")[:50]
+    >>> svg = '<?xml version="1.0"?><svg width="9pt" viewBox="0 0 9 9"><g id="a"/></svg>'
+    >>> inline_svg(svg, "Nine")[:50]
     '<svg role="img" aria-label="Nine" viewBox="0 0 9 9'
     """
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = text.replace(_INK, "currentColor")
-    # Many figures share a page: ids must not meet.
-    prefix = f"f{next(_number)}-"
-    text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', text)
-    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", text)
-    text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', text)
-    # A tenth of a point is finer than any screen, and the rest of the digits would be
-    # half of the bytes.
+    # Many figures share a page: their ids must differ.
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{next(_number)}-", text)
+    # A tenth of a point is finer than any screen; more digits would double the size.
     text = re.sub(
         r'\bd="[^"]*"', lambda path: re.sub(r"(\d\.\d)\d+", r"\1", path.group()), text
     )
     head, rest = text.split(">", 1)
-    box = re.search(r'viewBox="([^"]+)"', head)
-    width = re.search(r'width="([\d.]+)pt"', head)
-    size = (
-        f' style="width:100%;max-width:{float(width.group(1)) * 4 / 3:.0f}px;height:auto"'
-        if width
-        else ""
+    box, width = (
+        re.search(name + r'="([\d. -]+)', head) for name in ("viewBox", r"\bwidth")
     )
-    view = box.group(1) if box else ""
+    if box is None or width is None:
+        raise ValueError("this SVG has no viewBox or no width")
+    size = f"width:100%;max-width:{float(width[1]) * 4 / 3:.0f}px;height:auto"
     return (
-        f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="{view}"{size}'
+        f'<svg role="img" aria-label="{escape(alt)}" viewBox="{box[1]}" style="{size}"'
         ' xmlns="http://www.w3.org/2000/svg"'
         f' xmlns:xlink="http://www.w3.org/1999/xlink">{rest}'
     )
 
 
-def _figure_html(content: str, caption: str, name: str) -> str:
-    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    called = f' data-name="{html.escape(name)}"' if name else ""
-    return f'<figure class="verite-figure"{called}>{content}{below}</figure>'
+class Sliders:
+    """Controls over figures that were computed beforehand, which work offline.
+
+    All figures travel with the page, and a script shows those that a reader chooses;
+    without a script, a table shows all of them.
+
+    Parameters
+    ----------
+    states
+        One per set of figures: ``knob`` (its name), ``value``, ``balanced`` and
+        ``asymmetric`` (true or false), and ``accuracy``: for each modality value, low
+        and high in per cent.
+    chance
+        Where a line is drawn, in per cent.
+    source
+        Where the figures come from, in words.
+    """
+
+    def __init__(
+        self, states: Sequence[Mapping[str, Any]], chance: float, source: str
+    ) -> None:
+        self.states, self.chance, self.source = list(states), chance, source
+
+    def table(self) -> Table:
+        """All figures."""
+        rows = [
+            {
+                "knob": state["knob"],
+                "value": f"{state['value']:g}",
+                "balanced": bool(state["balanced"]),
+                "asymmetric": "half" if state["asymmetric"] else "none",
+                **{
+                    what: with_interval(*ends)
+                    for what, ends in state["accuracy"].items()
+                },
+            }
+            for state in self.states
+        ]
+        return Table(
+            pd.DataFrame(rows).set_index("knob"),
+            f"Accuracy in % with 95 % intervals. {self.source}",
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        table = self.table()
+        colours = {what: COLOURS[what] for what in self.states[0]["accuracy"]}
+        data = {"states": self.states, "chance": self.chance, "colours": colours}
+        shown = _SLIDERS.render(
+            data=json.dumps(data, separators=(",", ":")),
+            source=self.source,
+            table=table.html(),
+        )
+        return {"text/html": shown, "text/plain": table.text()}
+
+
+def slider_state(world: World, results: pd.DataFrame) -> dict[str, Any]:
+    """What the sliders show for one newsroom: value, low and high by modality."""
+    rows = results[results["row"] == f"{world.value:g}"]
+    return {
+        "knob": world.knob,
+        "value": world.value,
+        "balanced": world.balanced,
+        "asymmetric": bool(world.asymmetric),
+        "accuracy": {
+            row["column"]: [round(row[name], 2) for name in ("value", "low", "high")]
+            for _, row in rows.iterrows()
+        },
+    }

@@ -17,7 +17,14 @@ from verite import datasets
 from verite.errors import DataError, MissingDataError, name_some
 from verite.files import read_text, sha256, write_csv, write_json
 from veritebook.estimates import Estimates
-from veritebook.figures import COLOURS, Figure, Pictures, style
+from veritebook.figures import (
+    COLOURS,
+    Figure,
+    Pictures,
+    Sliders,
+    slider_state,
+    style,
+)
 from veritebook.notebooks import open_notebook
 from veritebook.places import find_places, result_folder, run_folder
 from veritebook.provenance import Note, Provenance, parameter_table
@@ -30,7 +37,6 @@ from veritebook.results import (
     read_results,
     tidy,
 )
-from veritebook.sliders import Sliders, slider_state
 from veritebook.tables import Table, compared, wide_table
 
 if TYPE_CHECKING:

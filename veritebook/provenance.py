@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,9 +9,20 @@ from typing import Any
 import pandas as pd
 
 from veritebook.notebooks import Parameter
-from veritebook.tables import Table
+from veritebook.tables import TEMPLATES, Table
 
 __all__ = ["Note", "Provenance", "parameter_table"]
+
+_NOTE = TEMPLATES.from_string(
+    '<p class="verite-note"><strong>{{ kind|capitalize }}.</strong> {{ text }}</p>'
+)
+_PROVENANCE = TEMPLATES.from_string(
+    """<dl class="verite-provenance">{% for name, value in rows.items() -%}
+<dt>{{ name }}</dt><dd>
+{%- if name == "Run again" %}<code>{{ value }}</code>
+{%- else %}{{ value }}{% endif %}</dd>
+{%- endfor %}</dl>"""
+)
 
 
 class Note:
@@ -22,10 +32,7 @@ class Note:
         self.text, self.kind = text, kind
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        shown = (
-            f'<p class="verite-note"><strong>{html.escape(self.kind.capitalize())}.</strong>'
-            f" {html.escape(self.text)}</p>"
-        )
+        shown = _NOTE.render(kind=self.kind, text=self.text)
         return {"text/html": shown, "text/plain": f"{self.kind}: {self.text}"}
 
 
@@ -50,45 +57,28 @@ class Provenance:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         record = self.record
-        data = [
-            f"{path}: {digest[:12]}…" for path, digest in record["data"].items()
-        ] or ["no file was read"]
+        memory = f"{record['peak memory MB']:,} MB at most in this process"
         rows = {
             "Run again": self.command,
             "Made from": record["dataset"],
             "Commit": record["commit"],
             "Started": record["started"],
-            "Took": (
-                f"{record['seconds']} s, {record['peak memory MB']:,} MB at most in"
-                " this process"
-            ),
-            "Data (SHA-256)": "; ".join(data),
-            "Results (SHA-256)": "; ".join(
-                f"{name}: {digest[:12]}…" for name, digest in record["results"].items()
-            ),
-            "Versions": ", ".join(
-                f"{name} {version}" for name, version in record["versions"].items()
-            ),
+            "Took": f"{record['seconds']} s, {memory}",
+            "Data (SHA-256)": _digests(record["data"]) or "no file was read",
+            "Results (SHA-256)": _digests(record["results"]),
+            "Versions": ", ".join(map(" ".join, record["versions"].items())),
             "Machine": record["machine"],
         }
-        if self.reference is not None:
-            values = ", ".join(
-                f"{name} = {value}"
-                for name, value in self.reference["parameters"].items()
-            )
-            rows["Reference run"] = (
-                f"{self.reference['started']}, commit {self.reference['commit']}:"
-                f" {values}"
-            )
-        cells = "".join(
-            f"<dt>{name}</dt><dd>{f'<code>{html.escape(value)}</code>' if name == 'Run again' else html.escape(value)}</dd>"
-            for name, value in rows.items()
-        )
+        if kept := self.reference:
+            values = [f"{name} = {value}" for name, value in kept["parameters"].items()]
+            run = f"{kept['started']}, commit {kept['commit']}"
+            rows["Reference run"] = f"{run}: {', '.join(values)}"
         plain = "\n".join(f"{name}: {value}" for name, value in rows.items())
-        return {
-            "text/html": f'<dl class="verite-provenance">{cells}</dl>',
-            "text/plain": plain,
-        }
+        return {"text/html": _PROVENANCE.render(rows=rows), "text/plain": plain}
+
+
+def _digests(files: Mapping[str, str]) -> str:
+    return "; ".join(f"{path}: {digest[:12]}…" for path, digest in files.items())
 
 
 def parameter_table(
@@ -109,8 +99,8 @@ def parameter_table(
 
 
 def _meaning(parameter: Parameter) -> str:
-    allowed = f" One of: {', '.join(parameter.choices)}." if parameter.choices else ""
-    if not parameter.choices and parameter.limits:
-        allowed = f" {parameter.limits[:1].upper()}{parameter.limits[1:]}."
-    text = parameter.text[:1].upper() + parameter.text[1:]
-    return f"{text}.{allowed}"
+    limits = parameter.limits
+    if parameter.choices:
+        limits = f"one of: {', '.join(parameter.choices)}"
+    sentences = [part[:1].upper() + part[1:] for part in (parameter.text, limits)]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)

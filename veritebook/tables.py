@@ -1,19 +1,49 @@
-"""Tables for pages: headers that screen readers can follow, numbers aligned, gaps shown
-as gaps.
-"""
+"""Tables for pages: row and column headers, numbers aligned, gaps shown as gaps."""
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import jinja2
 import pandas as pd
+from markupsafe import Markup
 
-__all__ = ["Table", "compared", "wide_table", "with_interval"]
+__all__ = ["TEMPLATES", "Table", "compared", "wide_table", "with_interval"]
 
 Format = str | Callable[[Any], str]
+
+TEMPLATES = jinja2.Environment(autoescape=True)
+"""For the HTML of all that cells show; every value is escaped."""
+
+
+def named(name: str) -> Markup:
+    """Attribute by which text and slides find what a cell shows; empty without name."""
+    return Markup(' data-name="{}"').format(name) if name else Markup()
+
+
+TEMPLATES.globals["named"] = named
+
+# A header without a word heads nothing: screen readers would announce it before each
+# cell.
+_TABLE = TEMPLATES.from_string(
+    """<div class="verite-scroll" tabindex="0" role="region"
+ aria-label="{{ caption or "table" }}"><table class="verite-table"{{ named(name) }}>
+{%- if caption %}<caption>{{ caption }}</caption>{% endif %}<thead><tr>
+{%- for label in columns -%}
+{% if label %}<th scope="col"{{ kinds[loop.index0] }}>{{ label }}</th>
+{%- else %}<td></td>{% endif %}
+{%- endfor %}</tr></thead><tbody>
+{%- for span, row in rows %}<tr>
+{%- for cell in row -%}
+{% if loop.index0 >= headers %}<td{{ kinds[loop.index0] }}>{{ cell }}</td>
+{%- elif span > 1 %}<th scope="rowgroup" rowspan="{{ span }}">{{ cell }}</th>
+{%- elif span %}<th scope="row">{{ cell }}</th>{% endif %}
+{%- endfor %}</tr>
+{%- else %}<tr><td colspan="{{ columns|length }}">none</td></tr>
+{%- endfor %}</tbody></table></div>"""
+)
 
 
 class Table:
@@ -66,56 +96,20 @@ class Table:
     def html(self) -> str:
         """The table as HTML; every value is escaped."""
         cells = self.cells()
-        kinds = [
-            "" if _is_text(self.frame[name]) else ' class="number"'
-            for name in self.frame.columns
-        ]
-        # A header without a word heads nothing: screen readers would announce it before
-        # each cell.
-        head = "".join(
-            (
-                f'<th scope="col"{kind}>{html.escape(str(name))}</th>'
-                if str(name)
-                else "<td></td>"
-            )
-            for name, kind in zip(self.frame.columns, kinds, strict=True)
-        )
+        number = Markup(' class="number"')
+        kinds = ["" if _is_text(self.frame[key]) else number for key in self.frame]
         spans = _spans(cells.iloc[:, 0].tolist()) if self.headers else [1] * len(cells)
-        body = []
-        for span, row in zip(spans, cells.itertuples(index=False), strict=True):
-            parts = [
-                f"<td{kind}>{html.escape(value)}</td>"
-                for kind, value in zip(
-                    kinds[self.headers :], row[self.headers :], strict=True
-                )
-            ]
-            if self.headers and span:
-                whole = f' rowspan="{span}"' if span > 1 else ""
-                parts.insert(
-                    0,
-                    f'<th scope="{"rowgroup" if span > 1 else "row"}"{whole}>{html.escape(row[0])}</th>',
-                )
-            body.append(f"<tr>{''.join(parts)}</tr>")
-        if not body:
-            body.append(f'<tr><td colspan="{len(kinds)}">none</td></tr>')
-        caption = (
-            f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        )
-        called = f' data-name="{html.escape(self.name)}"' if self.name else ""
-        return (
-            '<div class="verite-scroll" tabindex="0" role="region" aria-label="'
-            + html.escape(self.caption or "table")
-            + '">'
-            "<table"
-            f' class="verite-table"{called}>{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        return _TABLE.render(
+            caption=self.caption,
+            name=self.name,
+            columns=[str(key) for key in self.frame],
+            kinds=kinds,
+            headers=self.headers,
+            rows=list(zip(spans, cells.itertuples(index=False), strict=True)),
         )
 
     def _cell(self, name: Any, value: Any) -> str:
-        if (
-            value is None
-            or (isinstance(value, float) and value != value)
-            or value is pd.NA
-        ):
+        if pd.isna(value):
             return "–"
         form = self.formats.get(name)
         if callable(form):
