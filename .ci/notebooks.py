@@ -17,15 +17,20 @@ RUFF = (sys.executable, "-m", "ruff")
 # Imports belong where they are first used, and the last line of a cell is shown. The
 # parameters have their meaning beside them, in one line that papermill reads; prose of
 # a figure may be long; a dropped loop variable or an unused name is still an error.
-IGNORED = "E402,E501,B018,INP001,PD010,PD901,B905,D,T201,ANN,F811,B023,PLW2901,S101,RET501,C408"
+IGNORED = (
+    "E402,E501,B018,INP001,PD010,PD901,B905,D,T201,ANN,F811,B023,PLW2901,S101,RET501,"
+    "C408"
+)
 
 
 def ruff(*options: str, code: str) -> subprocess.CompletedProcess[str]:
+    """Run ruff over a cell's code."""
     command = [*RUFF, *options, "--stdin-filename", "notebook.py", "-"]
-    return subprocess.run(command, input=code, text=True, capture_output=True)
+    return subprocess.run(command, input=code, text=True, capture_output=True)  # noqa: S603
 
 
 def formatted(match: re.Match[str]) -> str:
+    """A code cell, sorted and formatted; parameters stay as they are."""
     tags = TAGS.match(match[0])[0]
     if "parameters" in tags:  # papermill reads one parameter per line
         return match[0]
@@ -38,6 +43,7 @@ def formatted(match: re.Match[str]) -> str:
 
 
 def main() -> int:
+    """Check the notebooks, or rewrite them with ``--fix``."""
     fix = "--fix" in sys.argv
     names = [name for name in sys.argv[1:] if name != "--fix"]
     paths = [Path(name) for name in names] or sorted(Path("notebooks").glob("*.md"))

@@ -115,7 +115,7 @@ def _compare(
         f" {table['caption'].nunique():,} captions, {given.device}, "
         f"{torch.get_num_threads()} thread(s), {given.rounds} round(s), matrix units"
         " for bfloat16: "
-        f"{'yes' if given.device != 'cpu' or torch.cpu.get_capabilities().get('amx_bf16') else 'no'}"
+        f"{'yes' if given.device != 'cpu' or torch.cpu.get_capabilities().get('amx_bf16') else 'no'}"  # noqa: E501
     )
     rates: dict[str, list[float]] = {name: [] for name in ways}
     found: dict[str, Vectors] = {}

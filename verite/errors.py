@@ -22,9 +22,7 @@ __all__ = [
 
 
 class VeriteError(Exception):
-    """Base of all errors that are the input's or the surroundings' fault, not the
-    package's.
-    """
+    """Base of all errors whose cause is the input or the machine, not the package."""
 
 
 class DataError(VeriteError, ValueError):

@@ -35,22 +35,20 @@ _LIBRARIES = (
 
 @functools.cache
 def commit() -> str:
-    """Git commit of the checkout, with ``+changes`` where code or notebooks differ from
-    it; ``unknown`` outside of one.
+    """Git commit of the checkout; ``unknown`` outside of one.
+
+    ``+changes`` follows it where code or notebooks differ.
     """
     try:
         base = ["git", "-C", str(_ROOT)]
-        head = subprocess.run(
-            [*base, "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        state = subprocess.run(
-            [*base, "status", "--porcelain", "--", *_CODE],
-            capture_output=True,
-            text=True,
-            check=True,
+        head, state = (
+            subprocess.run(  # noqa: S603 - fixed words
+                [*base, *words], capture_output=True, text=True, check=True
+            )
+            for words in (
+                ["rev-parse", "--short=12", "HEAD"],
+                ["status", "--porcelain", "--", *_CODE],
+            )
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
@@ -82,7 +80,7 @@ def code_digest(path: Path) -> str:
         if not isinstance(body, list):
             continue
         # A bare string is a docstring, or documents the attribute above it.
-        node.body = [part for part in body if not _is_text(part)]
+        body[:] = [part for part in body if not _is_text(part)]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 

@@ -336,7 +336,8 @@ def near_duplicates(captions: pd.Series, least: float = 0.8) -> pd.DataFrame:
             "cosine": cosine[first, second],
         }
     )
-    return table[stripped[first] != stripped[second]].sort_values(
+    table = table.loc[stripped[first] != stripped[second]]
+    return table.sort_values(
         "cosine", ascending=False, kind="stable", ignore_index=True
     )
 

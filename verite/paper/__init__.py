@@ -1,6 +1,4 @@
-"""The published figures as tidy tables, their comparison with ours, and what
-recomputing them shows.
-"""
+"""The published figures as tidy tables, their comparison with ours, and errata."""
 
 from verite.paper.claims import claims
 from verite.paper.errata import errata

@@ -202,16 +202,16 @@ def _prose_on_bias() -> Iterator[dict[str, object]]:
     delta = _delta(image, both)._replace(low=twin - half, high=twin + half)
     remark = f"That range is Table 7's, which prints the same figure as {twin}."
     yield _finding(fact, "prose", row, column, delta, remark)
-    for both in ("image;text", "image+text"):
+    for inputs in ("image;text", "image+text"):
         image, multi = (
             _cells(2, "accuracy, corrected protocol", [name])
-            for name in ("image", both)
+            for name in ("image", inputs)
         )
-        where, column = f"{row}, corrected protocol", f"{both} vs image: delta"
+        where, column = f"{row}, corrected protocol", f"{inputs} vs image: delta"
         yield _finding(fact, "prose", where, column, _delta(image, multi))
-    for both in ("image;text", "image+text"):
-        text, multi = (_cells(3, name, ["CHASMA-D"]) for name in ("text", both))
-        where, column = "COSMOS, CHASMA-D", f"{both} vs text: delta"
+    for inputs in ("image;text", "image+text"):
+        text, multi = (_cells(3, name, ["CHASMA-D"]) for name in ("text", inputs))
+        where, column = "COSMOS, CHASMA-D", f"{inputs} vs text: delta"
         yield _finding("prose on COSMOS", "prose", where, column, _delta(text, multi))
 
 

@@ -60,11 +60,8 @@ def wide(name: int | str) -> pd.DataFrame:
     [72.2, 73.9]
     """
     cells = table(name)
-    return (
-        cells.set_index(["row", "column"])["value"]
-        .unstack()
-        .loc[cells["row"].unique(), cells["column"].unique()]
-    )
+    shape = cells.pivot_table("value", "row", "column", sort=False, dropna=False)
+    return shape.loc[cells["row"].unique(), cells["column"].unique()]
 
 
 def split_row(name: int, row: str) -> pd.DataFrame:

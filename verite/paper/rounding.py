@@ -37,13 +37,13 @@ class Rounded(NamedTuple):
 
 
 def delta_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
-    """Least and greatest Delta % (the paper's convention) that the rounding of the
-    cells allows; exact.
+    """Least and greatest Delta % that the rounding of the cells allows; exact.
 
-    Each ratio falls with the unimodal cell and rises with the multimodal one, so the
-    extremes are at the ends.
+    In the paper's convention. Each ratio falls with the unimodal cell and rises with
+    the multimodal one, so the extremes are at the ends.
 
-    >>> text, both = (Rounded(np.array([value]), np.array([.05])) for value in (50.6, 72.7))
+    >>> text = Rounded(np.array([50.6]), np.array([.05]))
+    >>> both = Rounded(np.array([72.7]), np.array([.05]))
     >>> [round(bound, 2) for bound in delta_bounds(text, both)]
     [43.44, 43.92]
     """
@@ -53,13 +53,12 @@ def delta_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
 
 
 def d_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
-    """Least and greatest Cohen's d (sample variances) that the rounding of the cells
-    allows.
+    """Least and greatest Cohen's d that the rounding of the cells allows.
 
-    Where d is positive it is a linear function over a convex one, hence quasi-concave.
-    Its least value over the box of possible cells is at a corner: all are tried, 2 to
-    the number of cells. Its greatest is the top of a single hump, which L-BFGS-B
-    climbs. A negative d is the same with the sides exchanged.
+    With sample variances. Where d is positive it is a linear function over a convex
+    one, hence quasi-concave. Its least value over the box of possible cells is at a
+    corner: all are tried, 2 to the number of cells. Its greatest is the top of a single
+    hump, which L-BFGS-B climbs. A negative d is the same with the sides exchanged.
 
     Raises
     ------
@@ -100,6 +99,6 @@ def d_bounds(unimodal: Rounded, multimodal: Rounded) -> tuple[float, float]:
 
 
 def _corners(side: Rounded) -> tuple[np.ndarray, np.ndarray]:
-    """Mean, and sum of squares about it, at each corner of the box of one side's cells."""
+    """Mean and sum of squares at each corner of the box of one side's cells."""
     corners = np.array(list(product(*zip(side.low, side.high, strict=True))))
     return corners.mean(axis=1), corners.var(axis=1) * corners.shape[1]

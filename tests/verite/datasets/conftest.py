@@ -1,4 +1,4 @@
-"""A data folder of a test's own, and a small made-up release of VERITE to put into it."""
+"""A data folder per test, and a small synthetic release of VERITE to put into it."""
 
 from __future__ import annotations
 

@@ -10,11 +10,24 @@ from verite.dataset import Dataset
 from verite.datasets import load
 from verite.errors import DataError
 
-COLUMNS = (
-    "author clean_title created_utc domain hasImage id image_url linked_submission_id"
-    " num_comments score subreddit title upvote_ratio 2_way_label 3_way_label"
-    " 6_way_label"
-).split()
+COLUMNS = [
+    "author",
+    "clean_title",
+    "created_utc",
+    "domain",
+    "hasImage",
+    "id",
+    "image_url",
+    "linked_submission_id",
+    "num_comments",
+    "score",
+    "subreddit",
+    "title",
+    "upvote_ratio",
+    "2_way_label",
+    "3_way_label",
+    "6_way_label",
+]
 FILES = (
     "multimodal_train.tsv",
     "multimodal_validate.tsv",

@@ -84,12 +84,35 @@ def test_falsified_pair(
 ) -> None:
     write()
     pairs = load("newsclippings").pairs.set_index("pair_id")
-    assert pairs.loc["0", ["label", "caption", "image_path", "method", "donor_id"]].tolist() == [
-        "true", "Boat 0 at sea", "times/images/0.jpg", "", "",
-    ]  # fmt: skip
-    assert pairs.loc["0:1", ["label", "text_id", "image_id", "image_path", "method", "donor_id", "similarity"]].tolist() == [
-        "out-of-context", "0", "1", "times/images/1.jpg", SUBSET, "1", 0.9,
-    ]  # fmt: skip
+    assert pairs.loc[
+        "0", ["label", "caption", "image_path", "method", "donor_id"]
+    ].tolist() == [
+        "true",
+        "Boat 0 at sea",
+        "times/images/0.jpg",
+        "",
+        "",
+    ]
+    assert pairs.loc[
+        "0:1",
+        [
+            "label",
+            "text_id",
+            "image_id",
+            "image_path",
+            "method",
+            "donor_id",
+            "similarity",
+        ],
+    ].tolist() == [
+        "out-of-context",
+        "0",
+        "1",
+        "times/images/1.jpg",
+        SUBSET,
+        "1",
+        0.9,
+    ]
 
 
 def test_splits(write: Callable[..., None]) -> None:
@@ -275,9 +298,15 @@ def test_captions(
         ["newsclippings_0:1", "out-of-context", "text_0", "times/images/1.jpg"],
         ["newsclippings_1", "true", "text_1", "times/images/1.jpg"],
     ]
-    assert pairs.loc[1, ["caption", "donor_id", "method", "split", "source"]].tolist() == [
-        "Boat 0 at sea", "newsclippings_1", "merged_balanced", "test", "times",
-    ]  # fmt: skip
+    assert pairs.loc[
+        1, ["caption", "donor_id", "method", "split", "source"]
+    ].tolist() == [
+        "Boat 0 at sea",
+        "newsclippings_1",
+        "merged_balanced",
+        "test",
+        "times",
+    ]
 
 
 def test_repeated_pair(
@@ -307,9 +336,13 @@ def test_entity_types(
         "date": "Friday",
     }
     assert entities_of(tell, caption, **fields) == [
-        ["Ada Lux", "PERSON"], ["Bo Marr", "PERSON"], ["Arland", "GPE"], ["Friday", "DATE"],
-        ["Pier Fair", "EVENT"], ["Mary Rose", "PRODUCT"],
-    ]  # fmt: skip
+        ["Ada Lux", "PERSON"],
+        ["Bo Marr", "PERSON"],
+        ["Arland", "GPE"],
+        ["Friday", "DATE"],
+        ["Pier Fair", "EVENT"],
+        ["Mary Rose", "PRODUCT"],
+    ]
 
 
 @pytest.mark.parametrize(
