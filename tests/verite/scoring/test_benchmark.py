@@ -242,7 +242,7 @@ def test_real_vmu_twitter(real_data: Path) -> None:
         pd.DataFrame({"post_id": posts, "prediction": "fake"})[:-3], "vmu-twitter"
     )
     assert benchmark.note.startswith(
-        "the test set of 2016, one row for each post and image: 2,228 of "
+        "the test set of 2016, one row per post and image: 2,228 of "
     )
     assert len(match(predictions, benchmark, "wrong").missing) == 3
     available = opened(
