@@ -13,7 +13,6 @@ different runs; the format cannot carry code.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -26,8 +25,9 @@ from safetensors.numpy import save_file
 
 from verite.errors import DataError, name_some
 from verite.files import atomic_path, require_file
+from verite.mapped import map_tensor, release
 
-__all__ = ["Embeddings", "concatenate", "mapped_file", "per_id", "read_npy", "release"]
+__all__ = ["Embeddings", "concatenate", "per_id"]
 
 _FORMAT = "verite-embeddings-1"
 _BLOCK = 65_536  # rows per block: about 200 MB at 768 float32 dimensions
@@ -183,7 +183,7 @@ class Embeddings:
                 ):
                     raise ValueError("'about' is not an object of texts")
                 names = stream.get_tensor("ids").tobytes().decode("utf8").split("\n")
-            matrix = _map(target, "matrix")
+            matrix = map_tensor(target, "matrix")
         except (SafetensorError, KeyError, ValueError, OSError) as error:
             raise DataError(
                 f"{target}: expected a whole file of embeddings that this package"
@@ -224,9 +224,9 @@ class Embeddings:
         infinite: list[str] = []
         zero: list[str] = []
         for start, block in self._blocks():
-            ids = self._index[start : start + len(block)]
-            infinite.extend(ids[~np.isfinite(block).all(axis=1)])
-            zero.extend(ids[~block.any(axis=1)])
+            keys = self._index[start : start + len(block)]
+            infinite.extend(keys[~np.isfinite(block).all(axis=1)])
+            zero.extend(keys[np.flatnonzero(~block.any(axis=1))])
         for ids, problem in (
             (infinite, "hold NaN or infinity"),
             (zero, "are all zeros and have no direction"),
@@ -293,66 +293,6 @@ def _kind(vectors: Embeddings) -> dict[str, object]:
     }
 
 
-def mapped_file(matrix: np.ndarray) -> mmap.mmap | None:
-    """Memory map of a matrix that is mapped as a whole, or None.
-
-    >>> mapped_file(np.zeros((2, 3))) is None
-    True
-    """
-    base: object = matrix.base
-    return base if isinstance(base, mmap.mmap) else None
-
-
-def release(matrix: np.ndarray) -> None:
-    """Free the memory of what was read from a mapped file; it can be read again."""
-    mapped = mapped_file(matrix)
-    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def read_npy(
-    path: str | os.PathLike[str], rows: int | None = None, hint: str = ""
-) -> np.ndarray:
-    """Memory-map a float matrix of a ``.npy`` file.
-
-    Parameters
-    ----------
-    rows
-        Rows of the table beside it.
-
-    Raises
-    ------
-    DataError
-        The file is truncated, holds pickled objects, is not a matrix of floats, or has
-        another number of rows.
-    """
-    target = require_file(path, hint)
-    try:
-        # Unlike np.load this reads one format only: no pickles, no .npz.
-        matrix = np.lib.format.open_memmap(target, mode="r")
-    except (ValueError, OSError) as error:
-        if "Python objects" in str(error):
-            raise DataError(
-                f"{target}: holds pickled Python objects, which can run code and are"
-                " not read. Ask for a plain float array."
-            ) from error
-        raise DataError(
-            f"{target}: expected a whole .npy file ({error}). It may be truncated:"
-            " fetch it again."
-        ) from error
-    if matrix.ndim != 2 or matrix.dtype not in (np.float16, np.float32):
-        raise DataError(
-            f"{target}: expected a float16 or float32 matrix, found {matrix.dtype} of"
-            f" shape {matrix.shape}."
-        )
-    if rows is not None and len(matrix) != rows:
-        raise DataError(
-            f"{target}: {len(matrix):,} vectors beside a table of {rows:,} rows. They"
-            " are of different releases; use the table and the arrays of one release."
-        )
-    return matrix
-
-
 def per_id(
     ids: Sequence[str],
     matrix: np.ndarray,
@@ -371,7 +311,7 @@ def per_id(
     ids
         One per row of the table.
     matrix
-        One vector per row, see :func:`read_npy`.
+        One vector per row, see :func:`verite.mapped.read_npy`.
     tolerance
         How far the cosine of two vectors of one id may fall below 1. The default allows
         rounding to float16.
@@ -433,23 +373,3 @@ def _sort_header(path: Path) -> None:
         if len(header) <= length:  # spaces may fill the rest
             stream.seek(8)
             stream.write(header.ljust(length))
-
-
-def _map(path: Path, name: str) -> np.ndarray:
-    """Memory-map one tensor of a safetensors file; the library would read it whole.
-
-    The file begins with the length of a JSON header in eight bytes; data follow it.
-    """
-    with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        entry = json.loads(stream.read(length))[name]
-    dtype = {"F16": "<f2", "F32": "<f4"}.get(entry["dtype"])
-    if dtype is None:
-        raise ValueError(f"{name} is {entry['dtype']}, not float16 or float32")
-    return np.memmap(
-        path,
-        dtype=dtype,
-        mode="r",
-        offset=8 + length + entry["data_offsets"][0],
-        shape=tuple(entry["shape"]),
-    )

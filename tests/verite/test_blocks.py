@@ -3,6 +3,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -128,3 +129,28 @@ def test_other_content_has_another_key(other):
 
 def test_the_order_of_a_dictionary_does_not_change_the_key():
     assert content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1})
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"PK\x03\x04", "other"])
+def test_arrays_are_kept_exactly_and_damaged_ones_computed_again(tmp_path, damage):
+    calls = []
+
+    def work(number):
+        calls.append(number)
+        vectors = np.full((2, 3), number, dtype=np.float16)
+        return {"ids": ["a", "b"], "vectors": vectors, "empty": np.empty((0, 4))}
+
+    blocks = {"1": (1,), "2": (2,)}
+    first = run_blocks(work, blocks, directory=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.npz", "2.npz"]
+    if damage == "other":
+        shutil.copy(tmp_path / "2.npz", tmp_path / "1.npz")
+    elif damage is not None:
+        (tmp_path / "1.npz").write_bytes(damage)
+    again = run_blocks(work, blocks, directory=tmp_path)
+    assert calls == [1, 2] + [1] * (damage is not None)
+    for key in blocks:
+        assert again[key]["ids"] == ["a", "b"]
+        for name in ("vectors", "empty"):
+            assert again[key][name].dtype == first[key][name].dtype
+            np.testing.assert_array_equal(again[key][name], first[key][name])

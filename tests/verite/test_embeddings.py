@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 
-from verite.embeddings import Embeddings, concatenate, per_id, read_npy
+from verite.embeddings import Embeddings, concatenate, per_id
 from verite.errors import DataError, MissingDataError, VeriteError
 from verite.files import write_text
+from verite.mapped import read_npy
 
 IDS = ["a", "b", "c"]
 VECTORS = np.array([[3, 4], [0, 2], [-1, 0]], dtype=np.float32)
@@ -422,7 +423,8 @@ import sys
 import numpy as np
 from verite.embeddings import Embeddings
 about = {letter: letter for letter in sys.argv[2]}
-Embeddings(["a", "b"], np.ones((2, 3), dtype=np.float32), encoder="toy", about=about).save(sys.argv[1])
+vectors = np.ones((2, 3), dtype=np.float32)
+Embeddings(["a", "b"], vectors, encoder="toy", about=about).save(sys.argv[1])
 """
     files = [tmp_path / str(number) for number in range(3)]
     for path, letters in zip(files, ("abcdef", "fedcba", "cabfed"), strict=True):

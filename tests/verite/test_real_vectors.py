@@ -133,7 +133,8 @@ def test_cosmos_runs_on_vectors_and_on_a_training_set_that_verite_synth_wrote(
             "caption2": "Another caption.",
             "context_label": int(row["label"] != "true"),
             "article_url": (
-                f"https://{'facts' if row['label'] != 'true' else 'news'}.example/{number}"
+                f"https://{'news' if row['label'] == 'true' else 'facts'}"
+                f".example/{number}"
             ),
         }
         for number, row in made.iterrows()

@@ -13,9 +13,10 @@ import pandas as pd
 from verite.characters import normalise
 from verite.dataset import Dataset
 from verite.datasets.reading import first_of
-from verite.embeddings import Embeddings, per_id, read_npy
+from verite.embeddings import Embeddings, per_id
 from verite.errors import DataError, ParameterError, name_some
 from verite.files import read_text, sha256
+from verite.mapped import read_npy
 from verite.pairs import COLUMNS, MAKER_COLUMNS, merge_groups
 from verite.tables import read_table
 

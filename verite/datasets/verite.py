@@ -9,8 +9,9 @@ import pandas as pd
 
 from verite.dataset import Card, DataFile, Dataset
 from verite.datasets.reading import Reader, choose, first_of
-from verite.embeddings import Embeddings, per_id, read_npy
+from verite.embeddings import Embeddings, per_id
 from verite.errors import DataError, ParameterError, name_some
+from verite.mapped import read_npy
 from verite.pairs import merge_groups, validate
 from verite.tables import read_columns
 

@@ -6,7 +6,8 @@ newsroom; its :meth:`~Encoder.encode_images` and :meth:`~Encoder.encode_texts` g
 on the way. torch is loaded with the first encoder.
 """
 
-from verite.encoders.encoder import Encoded, Encoder
+from verite.encoders.encoder import Encoder
+from verite.encoders.items import Encoded
 from verite.encoders.pictures import open_picture
 from verite.encoders.weights import register_encoder
 

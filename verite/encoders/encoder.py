@@ -19,37 +19,25 @@ import pandas as pd
 from verite.blocks import content_key, core_count, run_blocks
 from verite.devices import pick_device
 from verite.embeddings import Embeddings
-from verite.encoders.items import ahead, fingerprint, identity, shown
-from verite.encoders.pictures import Source, decode
-from verite.encoders.texts import can_cut, cut, end_positions, tokenize, unusable
+from verite.encoders.items import (
+    Advance,
+    Encoded,
+    Run,
+    ahead,
+    fingerprint,
+    identity,
+    shown,
+    stack,
+)
+from verite.encoders.pictures import Source, decode, preprocessing
+from verite.encoders.texts import encode_tokens, tokenize, unusable
 from verite.encoders.weights import Loaded, load_model, weights_digest
 from verite.errors import DataError, ParameterError, VeriteError, name_some
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Encoded", "Encoder"]
-
-Advance = Callable[[int], object]
-Run = Callable[["Callable[[Any, torch.dtype], torch.Tensor]"], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Vectors, and a ledger of failed and changed items.
-
-    Attributes
-    ----------
-    embeddings
-        One float32 vector per id that could be encoded, in the given order.
-    ledger
-        One row per id that failed or was changed, in the given order. Columns: ``id``;
-        ``source``, the path or the caption; ``status``, ``failed`` (no vector) or
-        ``handled``; ``what``, the reason or the change.
-    """
-
-    embeddings: Embeddings
-    ledger: pd.DataFrame
+__all__ = ["Encoder"]
 
 
 @dataclass(frozen=True)
@@ -292,21 +280,9 @@ class Encoder:
         )
         return Encoded(embeddings, table)
 
-    # --- images
-
     @cached_property
     def _preprocess(self) -> tuple[Callable[..., Any], np.ndarray, np.ndarray]:
-        """Resizing and cropping per image; mean and deviation for a batch."""
-        from open_clip.transform import PreprocessCfg, image_transform_v2
-        from torchvision.transforms import Compose  # type: ignore[import-untyped]
-
-        config = PreprocessCfg(**self.model.visual.preprocess_cfg)
-        *steps, _, scaling = image_transform_v2(config, is_train=False).transforms
-        mean, deviation = (
-            np.asarray(values, dtype=np.float32)
-            for values in (scaling.mean, scaling.std)
-        )
-        return Compose(steps), mean, deviation
+        return preprocessing(self.model.visual.preprocess_cfg)
 
     def _prepare(self, source: Source) -> tuple[np.ndarray | None, str]:
         """Pixels of an image at the model's size, or why there are none.
@@ -360,9 +336,7 @@ class Encoder:
                 pixels = torch.from_numpy(np.stack(batch)).to(self.device)
                 pixels = pixels.permute(0, 3, 1, 2).contiguous()
                 rows.append(forward((pixels.float().div(255) - mean) / deviation))
-        return {"ids": ids, "vectors": _matrix(rows), "ledger": ledger}
-
-    # --- captions
+        return {"ids": ids, "vectors": stack(rows), "ledger": ledger}
 
     def _encode_texts(
         self, shard: dict[str, str], run: Run, batch_size: int, advance: Advance
@@ -376,35 +350,14 @@ class Encoder:
         }
         ids = [id_ for id_ in shard if id_ not in ledger]
         if not ids:
-            return {"ids": ids, "vectors": _matrix([]), "ledger": ledger}
+            return {"ids": ids, "vectors": stack([]), "ledger": ledger}
         tokens, truncated = tokenize(self.tokenizer, [shard[id_] for id_ in ids])
         for row in torch.nonzero(truncated).flatten().tolist():
             ledger[ids[row]] = ("handled", f"truncated to {tokens.shape[1]} tokens")
-        # Captions of like length go together, so that little padding is computed.
-        short = can_cut(self.model)
-        ends = torch.full((len(tokens),), tokens.shape[1] - 1)
-        if short:
-            ends = end_positions(self.model, tokens)
-        order = torch.argsort(ends, stable=True)
-
-        def forward(batch: torch.Tensor, length: int) -> np.ndarray:
-            def encode(model: Any, _: torch.dtype) -> torch.Tensor:
-                with cut(model, length) if short else contextlib.nullcontext():
-                    features: torch.Tensor = model.encode_text(batch)
-                return features
-
-            return run(encode)
-
-        rows = []
-        with torch.inference_mode():
-            for batch in torch.split(order, batch_size):
-                length = int(ends[batch].max()) + 1
-                rows.append(forward(tokens[batch, :length].to(self.device), length))
-                advance(len(batch))
-        vectors = _matrix(rows)[torch.argsort(order).numpy()]
+        vectors = encode_tokens(
+            self.model, tokens.to(self.device), run, batch_size, advance
+        )
         return {"ids": ids, "vectors": vectors, "ledger": ledger}
-
-    # --- precision
 
     def _precision(self, autocast: bool) -> torch.dtype:
         import torch
@@ -439,7 +392,3 @@ class Encoder:
         if normalise:
             features = torch.nn.functional.normalize(features, dim=-1)
         return features.cpu().numpy()
-
-
-def _matrix(rows: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(rows) if rows else np.empty((0, 0), dtype=np.float32)

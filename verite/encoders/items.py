@@ -1,4 +1,4 @@
-"""Images and captions to encode: identity, fingerprint, and preparation in threads."""
+"""Items to encode (images, captions), their preparation in threads, and the result."""
 
 from __future__ import annotations
 
@@ -8,11 +8,52 @@ import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 from PIL import Image
 
-__all__ = ["ahead", "fingerprint", "identity", "shown"]
+from verite.embeddings import Embeddings
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "Advance",
+    "Encoded",
+    "Run",
+    "ahead",
+    "fingerprint",
+    "identity",
+    "shown",
+    "stack",
+]
+
+Advance = Callable[[int], object]
+"""Reports how many more items are encoded."""
+
+Run = Callable[["Callable[[Any, torch.dtype], torch.Tensor]"], np.ndarray]
+"""Calls a function with the model in the chosen precision."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Vectors, and a ledger of failed and changed items.
+
+    Attributes
+    ----------
+    embeddings
+        One float32 vector per id that could be encoded, in the given order.
+    ledger
+        One row per id that failed or was changed, in the given order. Columns: ``id``;
+        ``source``, the path or the caption; ``status``, ``failed`` (no vector) or
+        ``handled``; ``what``, the reason or the change.
+    """
+
+    embeddings: Embeddings
+    ledger: pd.DataFrame
 
 
 def identity(item: Any, what: str) -> Hashable:
@@ -68,3 +109,8 @@ def ahead(
         finally:
             for _, future in waiting:
                 future.cancel()
+
+
+def stack(batches: list[np.ndarray]) -> np.ndarray:
+    """One matrix of the vectors of all batches."""
+    return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -16,7 +18,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from verite.errors import DataError, MissingDataError
 from verite.files import require_file
 
-__all__ = ["FORMATS", "Source", "decode", "open_picture"]
+__all__ = ["FORMATS", "Source", "decode", "open_picture", "preprocessing"]
 
 Source = str | os.PathLike[str] | Image.Image
 
@@ -111,6 +113,21 @@ def decode(source: Source) -> tuple[Image.Image, str]:
         raise DataError(
             f"{name}: cannot be read ({type(error).__name__}: {error})."
         ) from error
+
+
+def preprocessing(
+    settings: Mapping[str, Any],
+) -> tuple[Callable[..., Any], np.ndarray, np.ndarray]:
+    """Resizing and cropping per image; mean and deviation to scale a batch with."""
+    from open_clip.transform import PreprocessCfg, image_transform_v2
+    from torchvision.transforms import Compose  # type: ignore[import-untyped]
+
+    config = PreprocessCfg(**settings)
+    *steps, _, scaling = image_transform_v2(config, is_train=False).transforms
+    mean, deviation = (
+        np.asarray(values, dtype=np.float32) for values in (scaling.mean, scaling.std)
+    )
+    return Compose(steps), mean, deviation
 
 
 def _reduce(image: Image.Image) -> list[str]:

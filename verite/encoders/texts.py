@@ -12,10 +12,14 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from verite.encoders.items import Advance, Run, stack
+
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["can_cut", "cut", "end_positions", "tokenize", "unusable"]
+__all__ = ["can_cut", "encode_tokens", "tokenize", "unusable"]
 
 
 def unusable(text: object) -> str:
@@ -61,15 +65,41 @@ def can_cut(model: Any) -> bool:
     return bool((mask[later] == float("-inf")).all() and (mask[~later] == 0).all())
 
 
-def end_positions(model: Any, tokens: torch.Tensor) -> torch.Tensor:
-    """Where a model that :func:`can_cut` allows reads each caption's vector."""
-    if model.text_pool_type != "argmax":
-        tokens = (tokens == model.text_eos_id).int()
-    return tokens.argmax(dim=-1)
+def encode_tokens(
+    model: Any, tokens: torch.Tensor, run: Run, batch_size: int, advance: Advance
+) -> np.ndarray:
+    """Vectors of tokenized captions, in their order."""
+    import torch
+
+    short = can_cut(model)
+    ends = torch.full((len(tokens),), tokens.shape[1] - 1)
+    if short:  # where the model reads each caption's vector
+        argmax = model.text_pool_type == "argmax"
+        marks = tokens if argmax else (tokens == model.text_eos_id).int()
+        ends = marks.argmax(dim=-1).cpu()
+    # Captions of like length go together, so that little padding is computed.
+    order = torch.argsort(ends, stable=True)
+
+    def forward(batch: torch.Tensor, length: int) -> np.ndarray:
+        def encode(model: Any, _: torch.dtype) -> torch.Tensor:
+            with _cut(model, length) if short else contextlib.nullcontext():
+                features: torch.Tensor = model.encode_text(batch)
+            return features
+
+        return run(encode)
+
+    batches = []
+    with torch.inference_mode():
+        for rows in torch.split(order, batch_size):
+            length = int(ends[rows].max()) + 1
+            batches.append(forward(tokens[rows, :length], length))
+            advance(len(rows))
+    vectors: np.ndarray = stack(batches)[torch.argsort(order).numpy()]
+    return vectors
 
 
 @contextlib.contextmanager
-def cut(model: Any, length: int) -> Iterator[None]:
+def _cut(model: Any, length: int) -> Iterator[None]:
     """Shorten a model's context, so that ``encode_text`` takes shorter rows."""
     import torch
 

@@ -1,11 +1,10 @@
-"""The newsroom: a small synthetic world for readers without data and classes without a
-GPU.
+"""The newsroom: a small synthetic world, which needs neither real data nor a GPU.
 
-:func:`make` gives data sets as benchmarks are, with biases as :class:`Knobs` and
-:data:`PRESETS` set them. Its parts can be used alone: :func:`sample_events` and
-:func:`vary` make events, :func:`draw` and :func:`caption` show and tell them. With all
-knobs at zero neither image nor caption alone tells anything. It teaches; it is not
-evidence.
+:func:`make` makes data sets with the structure of benchmarks and the biases that
+:class:`Knobs` and :data:`PRESETS` set. Its parts can be used alone:
+:func:`sample_events` and :func:`vary` make events, :func:`draw` and :func:`caption`
+turn them into images and captions. With all knobs at zero neither image nor caption
+alone predicts the label. It is for teaching; it is not evidence.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from verite.newsroom.captions import (
     share,
 )
 from verite.newsroom.draw import draw
-from verite.newsroom.knobs import Knobs, Preset
 from verite.newsroom.foreground import MONTAGES
+from verite.newsroom.knobs import Knobs, Preset
 from verite.newsroom.world import (
     ENTITIES,
     VISIBLE,
@@ -134,9 +134,7 @@ class Desk:
         self.montages: list[str] = self.own.choice(MONTAGES, 3).tolist()
 
     def shown(self, event: Event, which: int, false: bool) -> Shown:
-        """Decide what the first, second or third image of the event hides, and whether
-        it is tampered with.
-        """
+        """What image ``which`` (0 to 2) of the event hides, and its montage if any."""
         tampering, *visible = self.image_chances[which]
         hidden = tuple(
             name
@@ -230,8 +228,9 @@ def _kinds(preset: Preset, chance: float) -> tuple[str, ...]:
 def _words(
     event: Event, false: bool, shared: bool, knobs: Knobs, rng: np.random.Generator
 ) -> str:
-    """Tell an event; all draws are made whatever the knobs, so that turning one leaves
-    the others' draws alone.
+    """Write the caption of an event.
+
+    All draws are made whatever the knobs, so that turning one leaves the others alone.
     """
     leak, giveaway = rng.random(2).tolist()
     wordings, openers, giveaways, words = (
@@ -254,8 +253,9 @@ def _words(
 
 
 def _elsewhere(event: Event, hardness: float, rng: np.random.Generator) -> Event:
-    """Another occasion: from different in everything (0) to different in one visible
-    attribute (1).
+    """Another occasion, whose hardness says how much it has in common with the event.
+
+    At 0 it differs in all visible attributes, at 1 in one.
     """
     within = [name for name in VISIBLE if name != "topic"]
     changes = 1 + round((1 - hardness) * (len(VISIBLE) - 1))

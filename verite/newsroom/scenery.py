@@ -189,7 +189,7 @@ def _mountain(canvas: Canvas, event: Event, rng: np.random.Generator) -> None:
         "roof": _roof(event, (96, 48, 38)),
         "window": _window(event, (84, 96, 112)),
     }
-    canvas.draw("chalet", rng.uniform(24, 32), **colours)
+    canvas.draw("chalet", rng.uniform(24, 32), **colours)  # type: ignore[arg-type]
 
 
 def _valley(canvas: Canvas, event: Event, rng: np.random.Generator) -> None:
@@ -207,13 +207,13 @@ def _valley(canvas: Canvas, event: Event, rng: np.random.Generator) -> None:
         "roof": _roof(event, (98, 44, 42)),
         "window": _window(event, (84, 40, 40)),
     }
-    canvas.draw("barn", rng.uniform(24, 30), **colours)
+    canvas.draw("barn", rng.uniform(24, 30), **colours)  # type: ignore[arg-type]
     x = rng.uniform(40, 42.5)
     colours = {
         "roof": _roof(event, (150, 66, 48)),
         "window": _window(event, (90, 90, 100)),
     }
-    canvas.draw("mill", x, **colours)
+    canvas.draw("mill", x, **colours)  # type: ignore[arg-type]
     turn = rng.uniform(0.2, math.pi / 2 - 0.2)
     for quarter in range(4):  # sails
         angle = turn + quarter * math.pi / 2

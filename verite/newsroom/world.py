@@ -148,7 +148,7 @@ It occurs in winter, autumn.
 
 
 EXAMPLE = Event(
-    *("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night"),  # type: ignore[arg-type]
+    *("flood", 3, "nurses", "few", "Ruby", "harbour", "Italy", "rainy", "night"),
     datetime.date(2019, 4, 12),
 )
 """An event for examples."""

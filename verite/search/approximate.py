@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from verite.blocks import content_key
-from verite.embeddings import Embeddings, release
+from verite.embeddings import Embeddings
 from verite.errors import MissingDataError
+from verite.mapped import release
 from verite.search.plain import exact_cosines, row_lengths
 from verite.search.question import Neighbours, Question, keep_best
 from verite.search.retrieval import nearest

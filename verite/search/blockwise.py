@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from verite.embeddings import release
 from verite.errors import ParameterError
+from verite.mapped import release
 from verite.search import screening
 from verite.search.plain import exact_cosines, rounding_bound, row_lengths
 from verite.search.question import keep_best

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from verite.embeddings import release
 from verite.errors import DataError
+from verite.mapped import release
 from verite.search.plain import U, rounding_bound, row_lengths
 
 if TYPE_CHECKING:

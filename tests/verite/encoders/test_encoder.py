@@ -53,7 +53,7 @@ def captions(count: int) -> dict[str, str]:
 # --- loading
 
 
-def test_random_weights_are_the_same_each_time_and_leave_the_callers_random_numbers_alone(
+def test_random_weights_are_fixed_and_leave_the_global_state_alone(
     tiny: Encoder, tiny_config: Path
 ) -> None:
     torch.manual_seed(5)

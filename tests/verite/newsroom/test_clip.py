@@ -94,9 +94,7 @@ def test_truthful_pairs_agree_most_and_out_of_context_pairs_least(
     assert cosine["miscaptioned"] > cosine["out-of-context"] + 0.1
 
 
-def test_the_same_seed_gives_the_same_vectors_and_a_smaller_newsroom_the_first_ones() -> (
-    None
-):
+def test_vectors_depend_on_the_seed_and_not_on_the_size() -> None:
     one, two, larger = (
         load("newsroom", events=6),
         load("newsroom", events=6),

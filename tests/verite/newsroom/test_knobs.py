@@ -158,9 +158,7 @@ def test_an_asymmetric_event_shows_its_topic_on_another_occasion() -> None:
         assert post.told.topic == post.shown.event.topic
 
 
-def test_without_balancing_an_asymmetric_tampered_image_has_a_caption_that_agrees_with_it() -> (
-    None
-):
+def test_an_asymmetric_tampered_image_agrees_with_its_caption() -> None:
     for post in of(told(60, asymmetric_rate=1, balanced=False), OUT_OF_CONTEXT):
         assert post.shown.montage
         assert differences(post.told, post.shown.event) == ()
