@@ -1,7 +1,4 @@
-"""From events to a data set.
-
-Who shows what, who tells what, and which of it is wrong.
-"""
+"""From events to a data set: images, captions, labels and splits."""
 
 from __future__ import annotations
 
@@ -104,7 +101,7 @@ def make(
             shown.setdefault(post.image_id, post.shown)
     pairs = _table(posts, chosen)
     pictures = (
-        {image_id: one.picture() for image_id, one in shown.items()}
+        {image_id: image.picture() for image_id, image in shown.items()}
         if image_dir is not None or encoder is not None
         else {}
     )
@@ -128,36 +125,27 @@ def make(
 
 
 def _table(posts: list[Post], preset: Preset) -> pd.DataFrame:
-    single = preset.knobs.posts_per_image == 1
-    names = [
-        f"{post.group}-{post.kind}" + ("" if single else f"-{post.number}")
-        for post in posts
-    ]
-    true = [
-        f"{post.group}-{TRUE}" + ("" if single else f"-{post.number}") for post in posts
-    ]
-    split = [
-        (
-            next(name for name, end in _SPLITS if post.chances[0] < end)
-            if preset.split
-            else ""
-        )
-        for post in posts
-    ]
+    def pair_id(post: Post, kind: str) -> str:
+        number = f"-{post.number}" if preset.knobs.posts_per_image > 1 else ""
+        return f"{post.group}-{kind}{number}"
+
+    def split(post: Post) -> str:
+        ends = (name for name, end in _SPLITS if post.chances[0] < end)
+        return next(ends) if preset.split else ""
+
     table = pd.DataFrame(
         {
-            "pair_id": names,
+            "pair_id": [pair_id(post, post.kind) for post in posts],
             "image_id": [post.image_id for post in posts],
             "text_id": [post.text_id for post in posts],
             "caption": [post.caption for post in posts],
             "label": [post.kind for post in posts],
             "group": [post.group for post in posts],
-            "split": split,
+            "split": [split(post) for post in posts],
             "dataset": "newsroom",
             "method": [post.method for post in posts],
             "donor_id": [
-                "" if post.kind == TRUE else donor
-                for post, donor in zip(posts, true, strict=True)
+                "" if post.kind == TRUE else pair_id(post, TRUE) for post in posts
             ],
             "topic": [post.told.topic for post in posts],
             "entities": [
@@ -169,13 +157,11 @@ def _table(posts: list[Post], preset: Preset) -> pd.DataFrame:
     if preset.split == "post":
         table["group"] = table["split"] + ":" + table["group"]
     if preset.binary:
-        noised = (
-            np.array([post.chances[1] for post in posts]) < preset.knobs.label_noise
-        )
+        noise = np.array([post.chances[1] for post in posts])
         labels = to_binary(table["label"])
-        table["label"] = np.where(
-            noised, np.where(labels == TRUE, MISINFORMATION, TRUE), labels
-        )
+        others = np.where(labels == TRUE, MISINFORMATION, TRUE)
+        noised = noise < preset.knobs.label_noise
+        table["label"] = np.where(noised, others, labels)
     return table
 
 
@@ -184,16 +170,14 @@ def _encode(
 ) -> tuple[Embeddings, Embeddings]:
     encoder = encoder_named(name)
     captions = dict(zip(pairs["text_id"], pairs["caption"], strict=True))
-    images, texts = (
-        encoder.encode_images(pictures, normalise=True),
-        encoder.encode_texts(captions, normalise=True),
-    )
+    images = encoder.encode_images(pictures, normalise=True)
+    texts = encoder.encode_texts(captions, normalise=True)
     return images.embeddings, texts.embeddings
 
 
 @lru_cache(maxsize=2)
 def encoder_named(name: str) -> Encoder:
-    """Load an encoder once a process."""
+    """Load an encoder once per process."""
     return Encoder.load(name)
 
 

@@ -1,8 +1,7 @@
-"""The desk of a newsroom: what it makes of one event, and which of it is wrong.
+"""The desk of a newsroom: the posts about one event, true and false.
 
-All chance of an event is drawn in one order whatever the knobs, so that turning one
-changes nothing but what it stands for, and turning it further only adds to what it did
-before.
+All random numbers of an event are drawn in one order whatever the knobs. So turning a
+knob changes only what it stands for, and turning it further only adds changes.
 """
 
 from __future__ import annotations
@@ -79,45 +78,24 @@ class Post:
 
 
 class Desk:
-    """One event as a newsroom knows it.
-
-    What happened, what false captions say, what other occasions look like.
-
-    All that is drawn for an event is drawn here in one order, whatever the knobs:
-    turning one changes nothing else.
-    """
+    """One event: what happened, what false captions say, how other occasions look."""
 
     def __init__(self, number: int, seed: int, knobs: Knobs) -> None:
         self.knobs = knobs
-        self.own = np.random.default_rng(
-            np.random.SeedSequence(seed, spawn_key=(number,))
-        )
+        self.own = _stream(seed, number)
         looks = self.own.integers(2**31, size=4).tolist()
         duplicate, earlier = self.own.random(2)
-        source = (
-            int(earlier * number)
-            if number and duplicate < knobs.duplicate_rate
-            else number
-        )
+        duplicated = number and duplicate < knobs.duplicate_rate
+        source = int(earlier * number) if duplicated else number
         # The words of a duplicate are those of the earlier event; its pictures and
         # everything else are its own.
-        self.words = np.random.default_rng(
-            np.random.SeedSequence(seed, spawn_key=(source, 1))
-        )
-        world = np.random.default_rng(
-            np.random.SeedSequence(seed, spawn_key=(source, 0))
-        )
+        self.words = _stream(seed, source, 1)
+        world = _stream(seed, source, 0)
         [event] = sample_events(1, world)
         self.event = replace(event, look=looks[0])
-        self.false = vary(
-            self.event,
-            _some(
-                VISIBLE,
-                int(world.integers(_CAPTION_CHANGES[0], _CAPTION_CHANGES[1] + 1)),
-                world,
-            ),
-            world,
-        )
+        least, most = _CAPTION_CHANGES
+        changed = _some(VISIBLE, int(world.integers(least, most + 1)), world)
+        self.false = vary(self.event, changed, world)
         other = _elsewhere(
             self.event, knobs.ooc_hardness, np.random.default_rng(world.integers(2**31))
         )
@@ -141,15 +119,8 @@ class Desk:
             for name, chance in zip(ENTITIES, visible, strict=True)
             if chance >= self.knobs.entity_visibility
         )
-        return Shown(
-            event,
-            hidden,
-            (
-                self.montages[which]
-                if false and tampering < self.knobs.manipulation_rate
-                else ""
-            ),
-        )
+        tampered = false and tampering < self.knobs.manipulation_rate
+        return Shown(event, hidden, self.montages[which] if tampered else "")
 
 
 def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
@@ -160,14 +131,10 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
     asymmetric = desk.asymmetric < knobs.asymmetric_rate
     a = desk.shown(desk.associative[0] if asymmetric else desk.event, 0, false=False)
     b = desk.shown(desk.other, 1, false=True)
-    c = (
-        a
-        if knobs.balanced
-        else desk.shown(
-            desk.associative[1] if asymmetric else desk.again, 2, false=True
-        )
-    )
-    image_c = "image-a" if knobs.balanced else "image-c"
+    image_c, c = "image-a", a
+    if not knobs.balanced:
+        again = desk.associative[1] if asymmetric else desk.again
+        image_c, c = "image-c", desk.shown(again, 2, false=True)
     told = desk.event
     if asymmetric and not knobs.balanced:
         # The image carries the lie, and its caption only repeats what it shows.
@@ -184,21 +151,19 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
         other_words = _words(told, True, shared, knobs, desk.words)
         chances = desk.own.random((3, 2)).tolist()
         suffix = f"-{post}" if knobs.posts_per_image > 1 else ""
-        made = {
+        parts = {
             TRUE: ("image-a", a, "text-a", desk.event, true_words),
             MISCAPTIONED: (image_c, c, "text-b", desk.false, false_words),
-            OUT_OF_CONTEXT: (
-                ("image-b", b, "text-a", desk.event, true_words)
-                if knobs.balanced
-                else ("image-b", b, "text-c", told, other_words)
-            ),
+            OUT_OF_CONTEXT: ("image-b", b, "text-c", told, other_words),
         }
+        if knobs.balanced:
+            parts[OUT_OF_CONTEXT] = ("image-b", b, "text-a", desk.event, true_words)
         for kind, (split, noise) in zip(
             (TRUE, OUT_OF_CONTEXT, MISCAPTIONED), chances, strict=True
         ):
             if kind not in kinds:
                 continue
-            image, shown, text, event, words = made[kind]
+            image, shown, text, event, words = parts[kind]
             yield Post(
                 group=name,
                 kind=kind,
@@ -215,10 +180,7 @@ def posts(number: int, seed: int, preset: Preset) -> Iterator[Post]:
 
 
 def _kinds(preset: Preset, chance: float) -> tuple[str, ...]:
-    """Which pairs an event gives.
-
-    With two classes, the true one and one false kind in turn by chance.
-    """
+    """Kinds of an event's pairs; with two classes, one false kind by chance."""
     false = [kind for kind in preset.kinds if kind != TRUE]
     if not preset.binary or len(false) == 1:
         return preset.kinds
@@ -259,9 +221,12 @@ def _elsewhere(event: Event, hardness: float, rng: np.random.Generator) -> Event
     """
     within = [name for name in VISIBLE if name != "topic"]
     changes = 1 + round((1 - hardness) * (len(VISIBLE) - 1))
-    return vary(
-        event, VISIBLE if changes == len(VISIBLE) else _some(within, changes, rng), rng
-    )
+    changed = VISIBLE if changes == len(VISIBLE) else _some(within, changes, rng)
+    return vary(event, changed, rng)
+
+
+def _stream(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:

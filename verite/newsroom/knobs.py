@@ -1,6 +1,4 @@
-"""The knobs of a newsroom.
-
-Which biases it has, and how strong; and the presets, which set them as benchmarks are.
+"""Knobs set the biases of a newsroom; presets set the knobs as in known benchmarks.
 
 Every knob but the last three adds a bias that the paper found in a benchmark; all of
 these at zero leave none.
@@ -111,12 +109,12 @@ class Knobs:
     entity_visibility: float = _rate(1.0)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value, rule = getattr(self, each.name), each.metadata
+        for knob in fields(self):
+            value, rule = getattr(self, knob.name), knob.metadata
             if rule["kind"] is bool:
                 if not isinstance(value, bool):
                     raise ParameterError(
-                        f"newsroom: expected {each.name} to be True or False, found"
+                        f"newsroom: expected {knob.name} to be True or False, found"
                         f" {value!r}."
                     )
                 continue
@@ -128,7 +126,7 @@ class Knobs:
             ):
                 kind = "whole number" if rule["kind"] is int else "number"
                 raise ParameterError(
-                    f"newsroom: expected {each.name} to be a {kind} from"
+                    f"newsroom: expected {knob.name} to be a {kind} from"
                     f" {rule['least']} to {rule['most']}, found {value!r}."
                 )
 
@@ -164,11 +162,9 @@ class Preset:
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels that occur."""
-        return (
-            BINARY_LABELS
-            if self.binary
-            else tuple(label for label in LABELS if label in self.kinds)
-        )
+        if self.binary:
+            return BINARY_LABELS
+        return tuple(label for label in LABELS if label in self.kinds)
 
 
 _BOTH = (TRUE, OUT_OF_CONTEXT, MISCAPTIONED)
@@ -230,11 +226,10 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         ),
     }
 )
-"""Presets, named after what each is modelled on.
+"""Presets, named after the benchmark whose kinds of bias they follow.
 
-Only ``plain`` is not, and has two classes of equal size.
-
-Their knobs follow the kind of bias found there, not its measured size.
+The size of a bias is not the measured one. ``plain`` follows none, and has two classes
+of equal size.
 """
 
 
@@ -292,11 +287,8 @@ def parse_knobs(given: Mapping[str, str]) -> dict[str, Any]:
                 f"newsroom has no knob {name!r}. It has: {', '.join(kinds)}."
             )
         try:
-            parsed[name] = (
-                _SWITCH[text.strip().lower()]
-                if kinds[name] is bool
-                else kinds[name](text)
-            )
+            parse = _SWITCH.__getitem__ if kinds[name] is bool else kinds[name]
+            parsed[name] = parse(text.strip().lower())
         except (KeyError, ValueError) as error:
             wanted = {bool: "yes or no", int: "a whole number", float: "a number"}[
                 kinds[name]
