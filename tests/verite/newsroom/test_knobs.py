@@ -43,9 +43,7 @@ def of(posts: list[Post], *kinds: str) -> list[Post]:
 # Text
 
 
-def test_giveaway_words_open_as_many_false_captions_as_asked_for_and_no_true_one() -> (
-    None
-):
+def test_giveaways_open_their_share_of_false_captions_only() -> None:
     found = told(giveaway_rate=0.4)
     assert share(
         of(found, MISCAPTIONED), lambda post: opener(post) in GIVEAWAYS
@@ -67,7 +65,7 @@ def test_a_length_gap_adds_exactly_its_words_to_one_side(
     assert of(before, shorter) == of(after, shorter)
 
 
-def test_a_template_leak_makes_the_house_style_the_false_captions_own() -> None:
+def test_a_template_leak_reserves_the_house_style() -> None:
     def in_house_style(post: Post) -> bool:
         return ": a picture of " in post.caption
 
@@ -114,17 +112,13 @@ def test_names_are_hidden_as_often_in_true_as_in_false_images() -> None:
 
 
 @pytest.mark.parametrize(("hardness", "changes"), [(0, 10), (0.5, 5), (1, 1)])
-def test_hardness_decides_in_how_much_an_out_of_context_image_differs(
-    hardness: float, changes: int
-) -> None:
+def test_hardness_sets_how_much_an_image_differs(hardness: float, changes: int) -> None:
     for post in of(told(60, ooc_hardness=hardness), OUT_OF_CONTEXT):
         assert len(differences(post.told, post.shown.event)) == changes
         assert (post.told.topic != post.shown.event.topic) == (changes == 10)
 
 
-def test_an_image_stands_in_as_many_posts_as_asked_for_each_with_words_of_its_own() -> (
-    None
-):
+def test_an_image_appears_in_several_posts() -> None:
     table = load(
         "newsroom", events=20, encoder=None, posts_per_image=5, balanced=False
     ).pairs
@@ -134,9 +128,7 @@ def test_an_image_stands_in_as_many_posts_as_asked_for_each_with_words_of_its_ow
     assert table.groupby("image_id")["caption"].nunique().mean() > 4
 
 
-def test_only_the_first_post_of_an_image_reports_and_all_others_name_its_topic() -> (
-    None
-):
+def test_only_the_first_post_reports() -> None:
     for post in told(10, posts_per_image=3, balanced=False):
         assert post.shared == (post.number > 0)
         assert (post.told.country in post.caption) == (not post.shared)
@@ -146,7 +138,7 @@ def test_only_the_first_post_of_an_image_reports_and_all_others_name_its_topic()
 # Both
 
 
-def test_without_balancing_every_image_and_caption_stands_once() -> None:
+def test_without_balancing_nothing_repeats() -> None:
     table = load("newsroom", events=20, encoder=None, balanced=False).pairs
     assert table["image_id"].is_unique
     assert table["text_id"].is_unique
@@ -164,7 +156,7 @@ def test_an_asymmetric_tampered_image_agrees_with_its_caption() -> None:
         assert differences(post.told, post.shown.event) == ()
 
 
-def test_duplicates_repeat_captions_word_for_word_in_groups_of_their_own() -> None:
+def test_duplicates_repeat_captions_in_other_groups() -> None:
     table = load("newsroom", events=EVENTS, encoder=None, duplicate_rate=0.3).pairs
     true = table[table["label"] == TRUE]
     assert 1 - true["caption"].nunique() / len(true) == pytest.approx(0.3, abs=0.1)
@@ -176,7 +168,7 @@ def test_duplicates_repeat_captions_word_for_word_in_groups_of_their_own() -> No
     )
 
 
-def test_noise_turns_labels_over() -> None:
+def test_noise_flips_labels() -> None:
     clean, noisy = (
         load(
             "newsroom",
@@ -205,7 +197,7 @@ RATES = (
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(RATES), rates, rates, st.booleans())
-def test_turning_a_rate_up_keeps_all_that_it_had_already_changed(
+def test_a_higher_rate_only_adds_changes(
     knob: str, one: float, other: float, balanced: bool
 ) -> None:
     low, high = sorted((one, other))
@@ -225,9 +217,7 @@ def test_turning_a_rate_up_keeps_all_that_it_had_already_changed(
         ["giveaway_rate", "length_gap", "manipulation_rate", "entity_visibility"]
     ),
 )
-def test_one_knob_leaves_the_events_of_the_others_alone(
-    knob: str, rate: float, other: str
-) -> None:
+def test_knobs_do_not_change_events(knob: str, rate: float, other: str) -> None:
     values = {
         "giveaway_rate": 1,
         "length_gap": 5,
@@ -259,7 +249,7 @@ def test_a_value_that_a_knob_cannot_take_is_refused(
         load("newsroom", events=1, encoder=None, **{knob: value})
 
 
-def test_an_unknown_knob_or_preset_is_refused_with_those_there_are() -> None:
+def test_an_unknown_knob_or_preset_is_named() -> None:
     with pytest.raises(
         ParameterError, match=r"no knob 'giveaways'. It has: giveaway_rate, length_gap"
     ):
@@ -309,7 +299,7 @@ def test_a_preset_has_the_classes_and_splits_of_its_model(
     assert set(table["split"]) == splits
 
 
-def test_events_are_dealt_into_splits_but_for_vmu_twitter_whose_images_leak() -> None:
+def test_only_vmu_twitter_leaks_images_between_splits() -> None:
     def leaking(preset: str) -> float:
         table: pd.DataFrame = load(
             "newsroom", events=200, encoder=None, preset=preset
