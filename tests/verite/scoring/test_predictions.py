@@ -1,8 +1,9 @@
-"""Reading predictions: what is understood, and what is refused with which words."""
+"""Reading predictions: what is accepted, and which errors are raised."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,23 +18,14 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "pair_id,prediction",
-        "id,pred",
-        ",y_pred",
-        "row,predicted",
-        "\ufeffindex,predicted_label",
-        "Unnamed: 0,pred",
-    ],
-)
+HEADERS = ("pair_id,prediction", ",y_pred", "\ufeffindex,predicted_label")
+
+
+@pytest.mark.parametrize("header", HEADERS)
 def test_column_names(tmp_path: Path, header: str) -> None:
-    found = read_predictions(written(tmp_path, f"{header}\n7,OOC\n8,true\n"))
-    assert found[["id", "prediction"]].to_numpy().tolist() == [
-        ["7", "out-of-context"],
-        ["8", "true"],
-    ]
+    table = read_predictions(written(tmp_path, f"{header}\n7,OOC\n8,true\n"))
+    assert table["id"].tolist() == ["7", "8"]
+    assert table["prediction"].tolist() == ["out-of-context", "true"]
 
 
 @pytest.mark.parametrize(
@@ -41,10 +33,9 @@ def test_column_names(tmp_path: Path, header: str) -> None:
     [*SPELLINGS.items(), ("Out of Context", "out-of-context"), ("MC", "miscaptioned")],
 )
 def test_spellings(spelling: str, label: str) -> None:
-    for one in (spelling, spelling.upper(), f" {spelling.replace('-', '_')} "):
-        assert read_predictions(pd.DataFrame({"id": ["a"], "pred": [one]}))[
-            "prediction"
-        ].tolist() == [label]
+    cells = [spelling, spelling.upper(), f" {spelling.replace('-', '_')} "]
+    table = pd.DataFrame({"id": ["a", "b", "c"], "pred": cells})
+    assert read_predictions(table)["prediction"].tolist() == [label] * 3
 
 
 def test_named_columns() -> None:
@@ -68,68 +59,37 @@ def test_equal_id_columns() -> None:
         read_predictions(table.assign(**{"": [1, 0]}))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "prediction\ntrue\nmc\n",
-            "Predictions are never paired by position: add the pair_id",
-        ),
-        ("pair_id,prediction\n", "expected predictions under the header, found none"),
-        ("  \n", "expected a header line, found only white space"),
-        (
-            "pair_id,label\n1,true\n",
-            (
-                "column of predictions: expected one of 'prediction', .* Name yours"
-                " with --prediction-column"
-            ),
-        ),
-        (
-            "name,prediction\n1,true\n",
-            "column of ids: expected one of 'pair_id', .*Columns: 'name', 'prediction'",
-        ),
-        (
-            "row,id,prediction\n1,2,true\n",
-            "'id', 'row' are all possible. Choose one with --id-column",
-        ),
-        (
-            "pair_id,pred,prediction\n1,true,mc\n",
-            "'prediction', 'pred' are all possible. Choose one with --prediction-column",
-        ),
-        (
-            "pair_id,prediction,prediction\n1,true,mc\n",
-            "duplicate column names: 'prediction'",
-        ),
-        (
-            "pair_id,prediction,seed,seed\n1,true,1,2\n",
-            "duplicate column names: 'seed'",
-        ),
-        (
-            "pair_id,prediction\n,true\n2,mc\n",
-            "1 row.s. without an id .row 1",
-        ),
-        (
-            "pair_id,prediction\n1,\n2,nan\n3,true\n",
-            "no prediction for 2 row.* '1', '2'.*--missing wrong or --missing skip",
-        ),
-        (
-            "pair_id,prediction\n1,0\n2,1\n",
-            ("'0', '1' is ambiguous .2 row.*meaning: --label 0=LABEL"),
-        ),
-        (
-            "pair_id,prediction\n1,True\n2,False\n",
-            "'True', 'False' is ambiguous",
-        ),
-        (
-            "pair_id,prediction\n1,cheapfake\n",
-            (
-                "'cheapfake' is no known label .1 row.s., id '1'.. Known: true,"
-                " real, out-of-context"
-            ),
-        ),
-        ("pair_id,prediction\n1,true,x\n", "expected 2 cells in each row"),
-    ],
-)
+BAD_FILES = [
+    ("prediction\ntrue\n", "never paired by position: add the pair_id"),
+    ("pair_id,prediction\n", "expected predictions under the header"),
+    ("  \n", "expected a header line"),
+    (
+        "pair_id,label\n1,true\n",
+        "of predictions: expected one of .*--prediction-column",
+    ),
+    ("name,prediction\n1,true\n", "of ids: expected one of .*Columns: 'name'"),
+    ("row,id,prediction\n1,2,true\n", "'id', 'row' are all possible.*--id-column"),
+    (
+        "id,pred,prediction\n1,true,mc\n",
+        "possible. Choose one with --prediction-column",
+    ),
+    ("id,pred,seed,seed\n1,true,1,2\n", "duplicate column names: 'seed'"),
+    ("pair_id,prediction\n,true\n2,mc\n", "1 row.s. without an id .row 1"),
+    (
+        "id,pred\n1,\n2,nan\n3,true\n",
+        "no prediction for 2 row.* '1', '2'.*--missing skip",
+    ),
+    ("id,pred\n1,0\n2,1\n", "'0', '1' is ambiguous .2 row.*: --label 0=LABEL"),
+    ("id,pred\n1,True\n2,False\n", "'True', 'False' is ambiguous"),
+    (
+        "id,pred\n1,cheap\n",
+        "'cheap' is no known label .1 row.s., id '1'.. Known: true,",
+    ),
+    ("pair_id,prediction\n1,true,x\n", "expected 2 cells in each row"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_FILES)
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         read_predictions(written(tmp_path, text))
@@ -150,35 +110,23 @@ def test_missing_values() -> None:
         read_predictions(table)
 
 
-def test_missing_columns() -> None:
-    with pytest.raises(
-        ParameterError, match="there is no 'key'. Columns: 'id', 'prediction'"
-    ):
-        read_predictions(
-            pd.DataFrame({"id": [1], "prediction": ["true"]}), id_column="key"
-        )
-    with pytest.raises(ParameterError, match="cannot both be in column 'id'"):
-        read_predictions(
-            pd.DataFrame({"id": [1], "prediction": ["true"]}), prediction_column="id"
-        )
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"id_column": "key"}, "there is no 'key'. Columns: 'id', 'prediction'"),
+        ({"prediction_column": "id"}, "cannot both be in column 'id'"),
+        ({"labels": {"1": "fake"}}, "--label 1=fake: expected one of true, out-of-"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    table = pd.DataFrame({"id": [1], "prediction": ["1"]})
+    with pytest.raises(ParameterError, match=message):
+        read_predictions(table, **options)
 
 
-def test_unknown_label() -> None:
-    with pytest.raises(
-        ParameterError, match="--label 1=fake: expected one of true, out-of-context"
-    ):
-        read_predictions(
-            pd.DataFrame({"id": [1], "prediction": ["1"]}), labels={"1": "fake"}
-        )
-
-
-def test_control_characters() -> None:
+@pytest.mark.parametrize("cell", ["\x1b]0;x", "word " * 1000])
+def test_messages_are_printable(cell: str) -> None:
     with pytest.raises(DataError) as caught:
-        read_predictions(pd.DataFrame({"id": ["\x1b[2J"], "prediction": ["\x1b]0;x"]}))
+        read_predictions(pd.DataFrame({"id": ["\x1b[2J"], "prediction": [cell]}))
     assert "\x1b" not in str(caught.value)
-
-
-def test_long_cells() -> None:
-    with pytest.raises(DataError) as caught:
-        read_predictions(pd.DataFrame({"id": ["a"], "prediction": ["word " * 1000]}))
     assert len(str(caught.value)) < 400
