@@ -20,12 +20,11 @@ verdict                  AVerImaTeC's spelling    any known spelling
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from averimatec.judges import ImageScore, Judge, Matches, Pairs
+from averimatec.judges import Files, ImageScore, Judge, Matches, Pairs, Statements
 from averimatec.submission import Evidence
 
 __all__ = [
@@ -69,9 +68,9 @@ class Coverage:
 
 def evidence_coverage(
     judge: Judge,
-    reference: Sequence[Evidence],
-    predicted: Sequence[Evidence],
-    files: Mapping[str, Path],
+    reference: Statements,
+    predicted: Statements,
+    files: Files,
     modes: Sequence[str],
 ) -> dict[str, Coverage]:
     """Compare evidence in each mode; text-only and separated share one judgement."""
@@ -126,10 +125,10 @@ def by_count(
 
 def by_images(
     matches: Matches,
-    reference: Sequence[Evidence],
-    predicted: Sequence[Evidence],
+    reference: Statements,
+    predicted: Statements,
     judge: Judge,
-    files: Mapping[str, Path],
+    files: Files,
 ) -> Coverage:
     """Shares from matched texts whose images match as well: separated evaluation."""
     if not reference or not predicted:
@@ -145,9 +144,8 @@ def by_images(
         if not (1 <= i <= len(reference) and 1 <= j <= len(predicted)):
             return None
         if (i, j) not in scores:
-            scores[i, j] = _image_score(
-                reference[i - 1], predicted[j - 1], judge, files
-            )
+            pair = reference[i - 1], predicted[j - 1]
+            scores[i, j] = _image_score(*pair, judge, files)
         return scores[i, j]
 
     flipped = tuple((i, j) for j, i in matches.predicted_pairs)
@@ -181,16 +179,15 @@ def _matched_shares(
 
 
 def _image_score(
-    first: Evidence, second: Evidence, judge: Judge, files: Mapping[str, Path]
+    first: Evidence, second: Evidence, judge: Judge, files: Files
 ) -> ImageScore:
     if not first.images or not second.images:
         return ImageScore(10.0)
     for name in (*first.images, *second.images):
         if name not in files:
             return ImageScore(None, f"no file of the image {name}", replied=False)
-    return judge.images(
-        [files[name] for name in first.images], [files[name] for name in second.images]
-    )
+    sides = ([files[name] for name in item.images] for item in (first, second))
+    return judge.images(*sides)
 
 
 def _empty(references: int, questions: bool) -> Coverage:

@@ -27,16 +27,23 @@ if TYPE_CHECKING:
     from verite.encoders import Encoder
 
 __all__ = [
+    "Files",
     "ImageScore",
     "Judge",
     "LexicalJudge",
     "Matches",
     "ModelJudge",
     "Pairs",
+    "Paths",
+    "Statements",
     "parse_matches",
 ]
 
 Pairs = tuple[tuple[int, int], ...]
+Statements = Sequence[Evidence]
+Paths = Sequence[Path]
+Files = Mapping[str, Path]
+"""Files by name."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class ImageScore:
 
 
 class Judge(Protocol):
-    """Anything that compares references with predictions; ``files`` is by name."""
+    """Anything that compares references with predictions."""
 
     @property
     def name(self) -> str:
@@ -86,22 +93,15 @@ class Judge(Protocol):
     def questions(self, reference: Sequence[str], predicted: Sequence[str]) -> Matches:
         """Compare questions by their text (Q-Eval)."""
 
-    def evidence(
-        self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
-    ) -> Matches:
+    def evidence(self, reference: Statements, predicted: Statements) -> Matches:
         """Compare evidence by its text; all images count as the same."""
 
     def interleaved(
-        self,
-        reference: Sequence[Evidence],
-        predicted: Sequence[Evidence],
-        files: Mapping[str, Path],
+        self, reference: Statements, predicted: Statements, files: Files
     ) -> Matches:
         """Compare evidence with its images in one step."""
 
-    def images(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> ImageScore:
+    def images(self, reference: Paths, predicted: Paths) -> ImageScore:
         """Score how similar two sets of images are."""
 
 
@@ -142,41 +142,30 @@ class LexicalJudge:
         """Align questions."""
         return self._matches(similarities(reference, predicted))
 
-    def evidence(
-        self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
-    ) -> Matches:
+    def evidence(self, reference: Statements, predicted: Statements) -> Matches:
         """Align statements."""
         return self._matches(similarities(_texts(reference), _texts(predicted)))
 
     def interleaved(
-        self,
-        reference: Sequence[Evidence],
-        predicted: Sequence[Evidence],
-        files: Mapping[str, Path],
+        self, reference: Statements, predicted: Statements, files: Files
     ) -> Matches:
         """Align statements by similarity of text, times that of images."""
         similarity = similarities(_texts(reference), _texts(predicted))
-        for i, first in enumerate(reference):
-            for j, second in enumerate(predicted):
-                if not (first.images and second.images):
-                    continue
-                if similarity[i, j] < self.least:
-                    continue
-                try:
-                    sides = [
-                        [files[name] for name in x.images] for x in (first, second)
-                    ]
-                except KeyError as error:
-                    return Matches(problem=f"no file of the image {error.args[0]}")
-                score = self.images(*sides)
-                if score.problem:
-                    return Matches(problem=score.problem)
-                similarity[i, j] *= (score.value or 0.0) / 10
+        for i, j in np.argwhere(similarity >= self.least):
+            names = reference[i].images, predicted[j].images
+            if not all(names):
+                continue
+            try:
+                first, second = ([files[name] for name in side] for side in names)
+            except KeyError as error:
+                return Matches(problem=f"no file of the image {error.args[0]}")
+            score = self.images(first, second)
+            if score.problem:
+                return Matches(problem=score.problem)
+            similarity[i, j] *= (score.value or 0.0) / 10
         return self._matches(similarity)
 
-    def images(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> ImageScore:
+    def images(self, reference: Paths, predicted: Paths) -> ImageScore:
         """Pair images so that they are most similar."""
         try:
             if self.encoder is None:
@@ -224,17 +213,12 @@ class ModelJudge:
         """Ask which questions are covered."""
         return self._compare("judge-questions-1", reference, predicted)
 
-    def evidence(
-        self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
-    ) -> Matches:
+    def evidence(self, reference: Statements, predicted: Statements) -> Matches:
         """Ask which facts are supported, images aside."""
         return self._compare("judge-evidence-1", _texts(reference), _texts(predicted))
 
     def interleaved(
-        self,
-        reference: Sequence[Evidence],
-        predicted: Sequence[Evidence],
-        files: Mapping[str, Path],
+        self, reference: Statements, predicted: Statements, files: Files
     ) -> Matches:
         """Ask which facts are supported, images among the words."""
         images: list[Path] = []
@@ -246,9 +230,7 @@ class ModelJudge:
             return Matches(problem=problem, replied=False)
         return self._compare("judge-interleaved-1", first, second, images)
 
-    def images(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> ImageScore:
+    def images(self, reference: Paths, predicted: Paths) -> ImageScore:
         """Ask how similar two sets are."""
         images = [*predicted, *reference]
         places = [f"<image {number}>" for number in range(1, len(images) + 1)]
@@ -271,7 +253,7 @@ class ModelJudge:
         prompt: str,
         reference: Sequence[str],
         predicted: Sequence[str],
-        images: Sequence[Path] = (),
+        images: Paths = (),
     ) -> Matches:
         lists = {"reference": _numbered(reference), "predicted": _numbered(predicted)}
         if not images:  # so that texts cannot name images that are not there
@@ -282,7 +264,7 @@ class ModelJudge:
             return Matches(problem=str(error), replied=False)
         return parse_matches(reply.text)
 
-    def _complete(self, prompt: str, images: Sequence[Path]) -> Reply:
+    def _complete(self, prompt: str, images: Paths) -> Reply:
         reply = self.model.complete(prompt, images)
         with self._lock:
             self.asked += 1
@@ -328,7 +310,7 @@ def parse_matches(reply: str) -> Matches:
     return Matches(counts[0], counts[1], pairs[0], pairs[1], problem)
 
 
-def _texts(items: Sequence[Evidence]) -> list[str]:
+def _texts(items: Statements) -> list[str]:
     return [item.text for item in items]
 
 
@@ -338,7 +320,7 @@ def _numbered(texts: Sequence[str]) -> str:
     )
 
 
-def _with_images(item: Evidence, files: Mapping[str, Path], images: list[Path]) -> str:
+def _with_images(item: Evidence, files: Files, images: list[Path]) -> str:
     """The text with tokens renumbered for ``images``, to which its images are added."""
 
     def place(token: re.Match[str]) -> str:

@@ -252,11 +252,11 @@ class CachedModel:
 
     def complete(self, prompt: str, images: Sequence[Path] = ()) -> Reply:
         """Reply from the folder, or ask and keep the reply."""
-        asked = False
+        cached = True
 
         def ask() -> dict[str, Any]:
-            nonlocal asked
-            asked = True
+            nonlocal cached
+            cached = False
             if self.model is None:
                 start = excerpt(prompt)
                 raise ModelError(f"{self.folder}: no reply to this prompt: {start}.")
@@ -264,7 +264,7 @@ class CachedModel:
 
         key = content_key(self.name, prompt, [sha256(path) for path in images])
         row = run_blocks(ask, {key: ()}, directory=self.folder)[key]
-        return Reply(**{**row, "cached": not asked})
+        return Reply(**{**row, "cached": cached})
 
 
 def open_model(kind: str, endpoint: EndpointModel | None, cache: Path) -> CachedModel:

@@ -55,16 +55,16 @@ _IMAGE, _TEXT = ("Image-related",), ("Text-related",)
 class _Story:
     """The facts behind one claim.
 
-    ``event`` took place, ``told`` is what the claim says, ``shown`` is the event in its
-    picture. ``origin`` is the page that published the picture, ``reports`` are the
-    pages on the event with what each says happened.
+    ``event`` took place, ``claimed`` is what the claim says, ``pictured`` is the event
+    in its picture. ``origin`` is the page that published the picture, ``reports`` are
+    the pages on the event with what each says happened.
     """
 
     number: int
     recipe: str
     event: Event
-    told: Event
-    shown: Event
+    claimed: Event
+    pictured: Event
     copies: tuple[str, ...]
     origin: Page | None
     reports: tuple[tuple[Page, Event], ...]
@@ -87,7 +87,7 @@ class NewsDesk:
     def claim(self, number: int, event: Event, recipe: str) -> Claim:
         """Write one claim, and the pages to verify it by."""
         story = self._story(number, event, recipe)
-        text = f"The image shows {_scene(story.told)}."
+        text = f"The image shows {_scene(story.claimed)}."
         checked = story.posted + datetime.timedelta(3)
         article = f"https://check.newsroom.example/{checked:%Y/%m/%d}/{number:03d}"
         verdict, reason = RECIPES[recipe], _justification(story)
@@ -103,7 +103,7 @@ class NewsDesk:
             date=story.posted,
             justification=reason,
             questions=tuple(_questions(story)),
-            location=_CODES[story.told.country],
+            location=_CODES[story.claimed.country],
             speaker="a reader",
             publisher="Newsroom Social",
             url=story.url,
@@ -134,15 +134,15 @@ class NewsDesk:
         ]
 
     def _story(self, number: int, event: Event, recipe: str) -> _Story:
-        told = shown = event
+        claimed = pictured = event
         if recipe == MISCAPTIONED:
-            told = self._vary(event, int(self.rng.integers(1, 3)))
+            claimed = self._vary(event, int(self.rng.integers(1, 3)))
         if recipe == OUT_OF_CONTEXT:
-            shown = self._earlier(event)
+            pictured = self._earlier(event)
         key = f"{number:03d}"
-        copies = [self._copy(f"claim-{key}-1.png", shown)]
+        copies = [self._copy(f"claim-{key}-1.png", pictured)]
         if recipe in (TRUE, MISCAPTIONED) and number % 3 == 0:
-            second = replace(shown, look=shown.look + 1)
+            second = replace(pictured, look=pictured.look + 1)
             copies.append(self._copy(f"claim-{key}-2.png", second))
         reports: tuple[tuple[Page, Event], ...] = ()
         if recipe != "unreported":
@@ -153,12 +153,11 @@ class NewsDesk:
             )
         origin = reports[0][0] if reports else None
         if recipe == OUT_OF_CONTEXT:
-            origin = self._report("daily", f"{key}-earlier", shown)
+            origin = self._report("daily", f"{key}-earlier", pictured)
         # Papers report within two days, before the claim is posted.
         posted = event.date + datetime.timedelta(int(self.rng.integers(3, 21)))
-        return _Story(
-            number, recipe, event, told, shown, tuple(copies), origin, reports, posted
-        )
+        events = event, claimed, pictured
+        return _Story(number, recipe, *events, tuple(copies), origin, reports, posted)
 
     def _report(self, outlet: str, key: str, event: Event) -> Page:
         """Report an event with a picture of it; each outlet has its own."""
@@ -197,19 +196,19 @@ class NewsDesk:
 
 def _questions(story: _Story) -> Iterator[Question]:
     origin = "When and where was the picture taken?"
-    reported = f"Do papers report {_scene(story.told)}?"
+    reported = f"Do papers report {_scene(story.claimed)}?"
     image = story.copies[:1]
     if story.origin is None:
         nothing = (Answer("Unanswerable", NO_ANSWER),)
         yield Question(origin, nothing, _IMAGE, "Image-search", image)
         yield Question(reported, nothing, _TEXT, "Text-search")
         return
-    event, shown, number = story.event, story.shown, story.number
+    event, picture, number = story.event, story.pictured, story.number
     disputed = story.recipe == "disputed"
-    taken = _web(_taken(shown), story.origin)
-    yield Question(origin, (taken,), _IMAGE, "Image-search", image)
-    answers = [_boolean(page, said, story.told) for page, said in story.reports]
-    answers = answers if disputed else answers[:1]
+    answer = _web(_taken(picture), story.origin)
+    yield Question(origin, (answer,), _IMAGE, "Image-search", image)
+    reports = story.reports if disputed else story.reports[:1]
+    answers = [_boolean(page, report, story.claimed) for page, report in reports]
     yield Question(reported, tuple(answers), _TEXT, "Text-search")
     other, _ = story.reports[1]
     name = f"the {event.topic} in {event.country} on {_day(event)}"
@@ -217,31 +216,31 @@ def _questions(story: _Story) -> Iterator[Question]:
         visit = _web(_visit(event), other)
         yield Question(f"Who was at {name}?", (visit,), _TEXT, "Text-search")
     if number % 4 == 1 and not disputed:
-        asked = f"What does another picture of {name} look like?"
-        answer = Answer(
-            "Image", images=other.images, url=other.url, medium="Image/graphic"
-        )
-        yield Question(asked, (answer,), _TEXT, "Text-search")
+        text = f"What does another picture of {name} look like?"
+        kind = "Image/graphic"
+        answer = Answer("Image", images=other.images, url=other.url, medium=kind)
+        yield Question(text, (answer,), _TEXT, "Text-search")
     if number % 5 == 2:
-        asked = "What are weather and time of day in the picture?"
-        answer = Answer("Abstractive", f"It is a {shown.weather} {shown.time}.")
-        yield Question(asked, (answer,), _IMAGE, "Image Analysis", image)
+        text = "What are weather and time of day in the picture?"
+        answer = Answer("Abstractive", f"It is a {picture.weather} {picture.time}.")
+        yield Question(text, (answer,), _IMAGE, "Image Analysis", image)
     if number % 6 == 3:
         text = f"It was posted on {story.posted}."
         answer = Answer("Abstractive", text, url=story.url, medium="Metadata")
-        asked = "When was the claim posted?"
-        yield Question(asked, (answer,), ("Metadata-related",), "Metadata")
+        question = "When was the claim posted?"
+        yield Question(question, (answer,), ("Metadata-related",), "Metadata")
 
 
 def _web(text: str, page: Page) -> Answer:
     return Answer("Extractive", text, url=page.url, medium="Web text")
 
 
-def _boolean(page: Page, said: Event, told: Event) -> Answer:
-    agrees = all(getattr(said, name) == getattr(told, name) for name in _FACTS)
+def _boolean(page: Page, report: Event, claim: Event) -> Answer:
+    agrees = all(getattr(report, name) == getattr(claim, name) for name in _FACTS)
     first = f"{page.text.split('. ')[0]}."
-    word = "Yes" if agrees else "No"
-    return Answer("Boolean", word, first, url=page.url, medium="Web text")
+    return Answer(
+        "Boolean", "Yes" if agrees else "No", first, url=page.url, medium="Web text"
+    )
 
 
 def _scene(event: Event) -> str:
@@ -268,7 +267,7 @@ def _visit(event: Event) -> str:
 
 
 def _justification(story: _Story) -> str:
-    where = f"on {_day(story.shown)} in {story.shown.country}"
+    where = f"on {_day(story.pictured)} in {story.pictured.country}"
     topic = story.event.topic
     return {
         TRUE: (

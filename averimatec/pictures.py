@@ -81,10 +81,9 @@ def hash_similarity(
 @lru_cache(maxsize=16_384)
 def _hash(path: str, _: int) -> np.ndarray:
     picture, _note = open_picture(path)
-    hashes = [
-        hash_picture(picture if turn is None else picture.transpose(turn))
-        for turn in _TURNS
-    ]
-    found = np.array(hashes)
-    found.flags.writeable = False
-    return found
+    turned = (
+        picture.transpose(turn) if turn is not None else picture for turn in _TURNS
+    )
+    hashes = np.array([hash_picture(copy) for copy in turned])
+    hashes.flags.writeable = False
+    return hashes

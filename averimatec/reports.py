@@ -112,11 +112,8 @@ def run_lines(outcome: Outcome) -> list[str]:
     """Results of a run."""
     record, usage = outcome.record, outcome.record["usage"]
     tokens = usage["tokens_in"] + usage["tokens_out"]
-    asked, settings, problems = (
-        record["questions"],
-        record["settings"],
-        record["problems"],
-    )
+    questions, problems = record["questions"], record["problems"]
+    settings = record["settings"]
     lines = [
         f"model:    {record['model']}",
         f"search:   {record['search']}",
@@ -124,7 +121,7 @@ def run_lines(outcome: Outcome) -> list[str]:
         f"claims:   {record['done']:,} done, {len(outcome.failed):,} failed",
         f"verdicts: {_counts(record['verdicts'])}",
         f"tools:    {_counts(record['tools'])}",
-        f"answered: {asked - record['unanswered']:,} of {asked:,} questions",
+        f"answered: {questions - record['unanswered']:,} of {questions:,} questions",
         f"replies:  {usage['replies']:,}, {tokens:,} tokens, cost {usage['cost']:.4g}",
     ]
     if problems:

@@ -141,7 +141,7 @@ def score_submission(
     scoring = Scoring(**options)
     by_id = _matched(claims, predictions, scoring.missing)
 
-    def judged(claim: Claim) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+    def judge_claim(claim: Claim) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
         reference = tuple((statements or {}).get(claim.id, ()))
         reference = reference or reference_evidence(claim)
         return _judge_claim(
@@ -149,10 +149,10 @@ def score_submission(
         )
 
     with ThreadPoolExecutor(scoring.workers) as pool:
-        results = list(pool.map(judged, claims))
+        results = list(pool.map(judge_claim, claims))
     rows = pd.DataFrame([row for row, _ in results])
     problems = pd.DataFrame(
-        [problem for _, found in results for problem in found],
+        [problem for _, problems in results for problem in problems],
         columns=["claim", "step", "problem"],
     )
     about = {
@@ -205,13 +205,13 @@ def _judge_claim(
     files: Mapping[str, Path],
     modes: Sequence[str],
 ) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    asked = [question.text for question in claim.questions]
-    questions = Matches(0, 0)
-    if asked and prediction.questions:
-        questions = judge.questions(asked, prediction.questions)
+    references, predictions = [q.text for q in claim.questions], prediction.questions
+    matches = Matches(0, 0)
+    if references and predictions:
+        matches = judge.questions(references, predictions)
     steps = {
         "questions": by_count(
-            questions, len(asked), len(prediction.questions), questions=True
+            matches, len(references), len(predictions), questions=True
         ),
         **evidence_coverage(judge, reference, prediction.evidence, files, modes),
     }

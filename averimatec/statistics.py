@@ -87,6 +87,7 @@ def _table_2(claims: Sequence[Claim]) -> list[tuple[str, float, str, int]]:
     n = len(claims)
     checked = [c.reannotated for c in claims if c.reannotated is not None]
     labels = [claim.label for claim in claims if claim.label]
+    total = max(len(labels), 1)
     last = max((claim.date for claim in claims if claim.date), default=None)
     end = float(last.strftime("%Y%m%d")) if last else np.nan
     images = sum(len(claim.images) for claim in claims) / n
@@ -98,15 +99,7 @@ def _table_2(claims: Sequence[Claim]) -> list[tuple[str, float, str, int]]:
         ("QA pairs / claim", pairs, "pairs", n),
         ("reannotated", share, "%", len(checked)),
         ("end date", end, "yyyymmdd", n),
-        *(
-            (
-                verdict,
-                100 * labels.count(verdict) / max(len(labels), 1),
-                "%",
-                len(labels),
-            )
-            for verdict in VERDICTS
-        ),
+        *((v, 100 * labels.count(v) / total, "%", len(labels)) for v in VERDICTS),
     ]
 
 
@@ -161,10 +154,8 @@ def late_evidence(
                     continue
                 judged += 1
                 if day > claim.date:
-                    days, source = (
-                        (day - claim.date).days,
-                        "store" if stored else "address",
-                    )
+                    days = (day - claim.date).days
+                    source = "store" if stored else "address"
                     rows.append((claim.id, number, url, claim.date, day, days, source))
     columns = ["claim", "question", "url", "claim_date", "date", "days", "known_from"]
     table = pd.DataFrame(rows, columns=columns)
@@ -193,9 +184,8 @@ def split_order(splits: Mapping[str, Sequence[Claim]]) -> pd.DataFrame:
         early = sum(day < end for day in days) if end else 0
         rows.append((split, first, last, len(claims) - len(days), early))
         end = last or end
-    return pd.DataFrame(
-        rows, columns=["split", "first", "last", "undated", "too_early"]
-    )
+    columns = ["split", "first", "last", "undated", "too_early"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def duplicate_claims(

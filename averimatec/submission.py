@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import partial
 
 from averimatec.claims import Claim, Question
 from averimatec.reading import (
@@ -152,12 +151,8 @@ def read_statements(
             wanted = f"{len(claim.questions)} statements, one per question"
             problem = f"claim {claim.id}: expected {wanted}, found {len(items)}"
             raise_problems(path, [problem])
-        name = f"claim {claim.id}, statement"
+        where = f"{path}, claim {claim.id}"
         statements[claim.id] = parse_rows(
-            Evidence, items, partial(_numbered, name), path
+            Evidence, items, lambda _, place: f"statement {place}", where
         )
     return statements
-
-
-def _numbered(name: str, _: object, place: int) -> str:
-    return f"{name} {place}"

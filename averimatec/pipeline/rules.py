@@ -1,8 +1,7 @@
 """A stand-in for a language model: rules that read the pipeline's prompts.
 
-It is no model, and its name says so in every output. With it the
-pipeline runs anywhere, in seconds and the same each time: for teaching, for
-tests, and to see which step does what. It matches words; it knows no synonyms, sees no
+It is no model, and its name says so in every output. With it the pipeline runs anywhere
+in seconds, for teaching and tests. It matches words; it knows no synonyms, sees no
 picture, and its questions fit claims that report an event, as the newsroom's do. Its
 scores on those say nothing about real claims.
 """
@@ -51,20 +50,19 @@ class RuleModel:
         text = NO_ANSWER
         if task and task[1] == "questions":
             count = re.search(r"exactly (\d+) questions", prompt)
-            asked = _plan(given)[: int(count[1]) if count else None]
-            lines = [f"{number}. {text}" for number, text in enumerate(asked, 1)]
-            text = "\n".join(lines)
+            plan = _plan(given)[: int(count[1]) if count else None]
+            text = "\n".join(f"{number}. {line}" for number, line in enumerate(plan, 1))
         elif task and task[1] in _RULES:
             text = _RULES[task[1]](given)
         return Reply(text, self.name)
 
 
 def _next_question(given: Blocks) -> str:
-    """The plan's next question, of the event that a report told if it differs."""
+    """The plan's next question, about the event of a report if that differs."""
     event, other = _event(given["claim"]), _reported(given["evidence"])
-    asked = {_kind(line.removeprefix("- ")) for line in given["asked"].splitlines()}
+    kinds = {_kind(line.removeprefix("- ")) for line in given["asked"].splitlines()}
     for question in _plan(given):
-        if _kind(question) not in asked:
+        if _kind(question) not in kinds:
             return question.replace(event, other) if event and other else question
     return "NONE"
 
@@ -86,7 +84,7 @@ def _answer(given: Blocks) -> str:
         terms &= set(words(given["claim"]))
     numbers = {term for term in terms if term.isdigit()}
     terms -= numbers
-    said: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     best = (_ENOUGH, NO_ANSWER)
     for passage in given["passages"].splitlines():
         if re.match(r"\(\d+\) ", passage):  # its title and address
@@ -98,25 +96,24 @@ def _answer(given: Blocks) -> str:
         ]
         share, sentence = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
         if share > _ENOUGH and numbers <= set(words(passage)):
-            said.setdefault("Yes" if share == 1 else "No", sentence)
+            sentences.setdefault("Yes" if share == 1 else "No", sentence)
             best = max(best, (share, sentence), key=lambda pair: pair[0])
     if not polar:
         return best[1]
-    both = [f"{word}. {said[word]}" for word in ("Yes", "No") if word in said]
+    both = [f"{word}. {sentences[word]}" for word in ("Yes", "No") if word in sentences]
     return " ".join(both) or NO_ANSWER
 
 
 def _verdict(given: Blocks) -> str:
-    claimed = {w for w in words(given["claim"]) if w.isdigit() and len(w) > 1}
+    numbers = {w for w in words(given["claim"]) if w.isdigit() and len(w) > 1}
     yes = no = elsewhere = False
     for line in given["evidence"].splitlines():
-        _, asked, answer = line.partition("? ")
-        answer = answer if asked else line
+        answer = line.partition("? ")[2] if "? " in line else line
         yes = yes or "Yes. " in answer
         no = no or bool(re.search(r"\bNo\. ", answer))
         if "taken" in answer and "[IMG_" in line:
             years = {word for word in words(answer) if re.fullmatch(r"\d{4}", word)}
-            elsewhere |= bool(years and claimed and not years <= claimed)
+            elsewhere |= bool(years and numbers and not years <= numbers)
     if elsewhere or (no and not yes):
         return REFUTED
     return CONFLICTING if yes and no else SUPPORTED if yes else NOT_ENOUGH_EVIDENCE
@@ -148,17 +145,17 @@ _RULES: dict[str, Callable[[Blocks], str]] = {
 def _plan(given: Blocks) -> list[str]:
     """Questions on a claim: those asked of similar claims, then some of its own."""
     claim = given["claim"]
-    told = _ABOUT.sub("", _bare(claim)).rstrip(".")
+    content = _ABOUT.sub("", _bare(claim)).rstrip(".")
     event = _event(claim)
-    own = [f"Is it true that {told[:1].lower()}{told[1:]}?"]
+    own = [f"Is it true that {content[:1].lower()}{content[1:]}?"]
     if event:
         own = [
-            f"Was there {told}?",
+            f"Was there {content}?",
             f"Which people came to the {event}?",
             f"What does the {event} look like in another picture?",
         ]
-    pictured = "[IMG_1]" in claim
-    if pictured:
+    has_picture = "[IMG_1]" in claim
+    if has_picture:
         own = [
             "Where and when was this picture taken? [IMG_1]",
             *own,
@@ -168,7 +165,7 @@ def _plan(given: Blocks) -> list[str]:
     # its own questions.
     plan: dict[str, str] = {}
     for question in reversed([*_borrowed(_bare(claim), given["examples"]), *own]):
-        if pictured or "[IMG_1]" not in question:
+        if has_picture or "[IMG_1]" not in question:
             plan[_kind(question)] = question
     return list(plan.values())[::-1]
 
@@ -212,12 +209,12 @@ def _event(claim: str) -> str:
 
 
 def _reported(evidence: str) -> str:
-    """The event as a report told it, where that is not what the claim says."""
+    """The event as a report has it, where that is not what the claim says."""
     for line in evidence.splitlines():
-        said = line.partition("? No. ")[2]
-        topic = re.search(r"\bat an? (\w+)", said)
-        country = re.search(r" in ([A-Z]\w+)", said)
-        day = re.search(r"\b(\d{1,2} [A-Z]\w+ \d{4})\b", said)
+        report = line.partition("? No. ")[2]
+        topic = re.search(r"\bat an? (\w+)", report)
+        country = re.search(r" in ([A-Z]\w+)", report)
+        day = re.search(r"\b(\d{1,2} [A-Z]\w+ \d{4})\b", report)
         if topic and country and day:
             return f"{topic[1]} in {country[1]} on {day[1]}"
     return ""

@@ -133,11 +133,11 @@ def chunks(text: str, size: int = _CHUNK) -> list[str]:
     """
     parts: list[list[str]] = []
     for sentence in re.split(r"(?<=[.!?])\s+", text):
-        said = sentence.split()
-        if parts and len(parts[-1]) + len(said) <= size:
-            parts[-1] += said
+        new = sentence.split()
+        if parts and len(parts[-1]) + len(new) <= size:
+            parts[-1] += new
         else:
-            parts += [said[start : start + size] for start in range(0, len(said), size)]
+            parts += [new[start : start + size] for start in range(0, len(new), size)]
     return [" ".join(part) for part in parts]
 
 
@@ -347,24 +347,17 @@ def find(
         pages = [item.page for item in pictures]
         usable = [p for p in pictures if in_time(p.page, day, undated=query.undated)]
         picture = usable[0] if usable else None
-        kept = [picture.page] if picture else []
+        timely = [picture.page] if picture else []
     else:
-        pages = (
-            list(search.pages(query.text, day))
-            if tool == "WST"
-            else [
-                page for path in query.images for page in search.pages_with(path, day)
-            ]
-        )
-        kept = [
-            page
-            for page in dict.fromkeys(pages)
-            if in_time(page, day, undated=query.undated)
-        ]
+        pages = list(search.pages(query.text, day)) if tool == "WST" else []
+        if tool == "RIS":
+            pages = [p for path in query.images for p in search.pages_with(path, day)]
+        unique = dict.fromkeys(pages)
+        timely = [p for p in unique if in_time(p, day, undated=query.undated)]
     late = [page.url for page in pages if page.date and not in_time(page, day)]
     passages = [
         Passage(f"{page.url}#{place}", text, page.url, page.title, page.date)
-        for page in kept
+        for page in timely
         for place, text in enumerate(chunks(_plain(page), chunk), 1)
     ]
     index = BM25([words(passage.text) for passage in passages])

@@ -104,9 +104,9 @@ class Trace:
 
     def prediction(self) -> Prediction:
         """The prediction to submit, with the short justification."""
-        asked = tuple(question["text"] for question in self.questions)
+        texts = tuple(question["text"] for question in self.questions)
         evidence = tuple(self.evidence)
-        return Prediction(self.id, asked, evidence, self.verdict, self.summary)
+        return Prediction(self.id, texts, evidence, self.verdict, self.summary)
 
 
 class Examples:
@@ -147,7 +147,7 @@ class Examples:
         examples = []
         for other in self.nearest(claim):
             lines = [
-                f"{number}. {_asked(other, question)}"
+                f"{number}. {_with_tokens(other, question)}"
                 for number, question in enumerate(other.questions, 1)
             ]
             examples.append("\n".join([f"Claim: {other.text}", *lines]))
@@ -160,7 +160,7 @@ class Examples:
             place = min(asked, len(other.questions) - 1)
             known = [f"- {item.text}" for item in reference_evidence(other)[:place]]
             evidence = "\n".join(known or ["- nothing"])
-            following = f"Next question: {_asked(other, other.questions[place])}"
+            following = f"Next question: {_with_tokens(other, other.questions[place])}"
             examples.append(
                 f"Claim: {other.text}\nFound so far:\n{evidence}\n{following}"
             )
@@ -169,7 +169,7 @@ class Examples:
     def tools(self, claim: Claim) -> str:
         """Demonstrations of tools: questions whose way of answering is known."""
         shown = [
-            f"Question: {_asked(other, question)}\n"
+            f"Question: {_with_tokens(other, question)}\n"
             f"Kind: {', '.join(question.kinds) or 'not known'}\nTool: {tool}"
             for other in self.nearest(claim)
             for question in other.questions
@@ -190,7 +190,7 @@ def tool_of(question: Question) -> str:
     return {"image search": "RIS", "image analysis": "VQA"}.get(method, "")
 
 
-def _asked(claim: Claim, question: Question) -> str:
+def _with_tokens(claim: Claim, question: Question) -> str:
     own = [name for name in question.images if name in claim.images]
     tokens = [f"[IMG_{claim.images.index(name) + 1}]" for name in own]
     return " ".join([question.text, *tokens])
@@ -229,20 +229,20 @@ def _asks(
     steps: Steps, settings: Settings, examples: Examples, trace: Trace
 ) -> Iterator[Ask]:
     """Questions, one by one; those that depend on answers are written after these."""
-    asked: list[Ask] = []
+    asks: list[Ask] = []
     at_once = settings.questions
     if settings.strategy != "parallel":
         at_once = min(STRATEGIES[settings.strategy], at_once)
     if at_once:
         for ask in steps.questions(at_once, examples.questions(steps.claim)):
-            asked.append(ask)
+            asks.append(ask)
             yield ask
     for _ in range(settings.questions - at_once):
-        shown = examples.next_question(steps.claim, len(asked))
-        following = steps.next_question(asked, trace.evidence, shown)
+        shown = examples.next_question(steps.claim, len(asks))
+        following = steps.next_question(asks, trace.evidence, shown)
         if following is None:
             return
-        asked.append(following)
+        asks.append(following)
         yield following
 
 

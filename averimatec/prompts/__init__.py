@@ -85,12 +85,12 @@ def versions() -> dict[str, str]:
     >>> versions()["summary"].split(",")[0]
     'version 1'
     """
-    found = {}
+    versions = {}
     for task in TASKS:
         version, _, text = _read(task).partition("\n")
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        found[task] = f"{version}, sha256 {digest}"
-    return found
+        versions[task] = f"{version}, sha256 {digest}"
+    return versions
 
 
 def _plain(text: str) -> str:

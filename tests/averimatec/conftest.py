@@ -10,10 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from averimatec import MadeClaims, make_claims
+from verite.embeddings import Embeddings
+from verite.newsroom import draw, sample_events
 
 
 @pytest.fixture(scope="session")
@@ -92,13 +97,36 @@ def endpoint() -> Iterator[Endpoint]:
     thread.join()
 
 
+class FakeClip:
+    """Knows pictures and texts by two numbers: how much of a fire, and of a boat."""
+
+    identity = "two numbers"
+
+    def encode_texts(self, texts: Any, *, normalise: bool) -> SimpleNamespace:
+        return self._encoded({key: [0.6, 0.8] for key in texts})
+
+    def encode_images(self, sources: Any, *, normalise: bool) -> SimpleNamespace:
+        return self._encoded(
+            {
+                key: [1.0, 0.0] if Path(path).name == "b.png" else [0.0, 1.0]
+                for key, path in sources.items()
+            }
+        )
+
+    def _encoded(self, rows: dict[str, list[float]]) -> SimpleNamespace:
+        vectors = np.array(list(rows.values()), dtype=np.float32)
+        embeddings = Embeddings(rows, vectors, encoder=self.identity)
+        return SimpleNamespace(embeddings=embeddings)
+
+
+@pytest.fixture
+def clip() -> FakeClip:
+    return FakeClip()
+
+
 @pytest.fixture
 def pictures(tmp_path: Path) -> dict[str, Path]:
     """Two different pictures, and a resized copy of the first."""
-    import numpy as np
-
-    from verite.newsroom import draw, sample_events
-
     first, second = sample_events(2, np.random.default_rng(0))
     drawn = {
         "a.png": draw(first),

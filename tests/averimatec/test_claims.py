@@ -34,12 +34,8 @@ DAY = datetime.date(2020, 5, 1)
 
 def row(**changes: Any) -> dict[str, Any]:
     """A claim as AVerImaTeC's JSON writes it."""
-    answer = {
-        "answer_type": "Extractive",
-        "answer_text": "In Rome.",
-        "source_url": "https://a.example/1",
-        "source_medium": "Web text",
-    }
+    answer = {"answer_type": "Extractive", "answer_text": "In Rome."}
+    answer |= {"source_url": "https://a.example/1", "source_medium": "Web text"}
     question = {
         "question": "Where is it?",
         "question_type": ["Image-related"],
@@ -74,23 +70,18 @@ def written(folder: Path, rows: object) -> Path:
 
 def test_claim_fields(tmp_path: Path) -> None:
     [claim] = read_claims(written(tmp_path, [row()]))
-    answer = Answer("Extractive", "In Rome.", url="https://a.example/1")
+    url, images = "https://a.example/1", ("boat#0.jpg",)
+    answer = Answer("Extractive", "In Rome.", url=url, medium="Web text")
+    kinds = ("Image-related",)
+    question = Question("Where is it?", (answer,), kinds, "Image-search", images)
     assert claim == Claim(
         "0",
         "A boat in Paris.",
-        ("boat#0.jpg",),
+        images,
         "Refuted",
         datetime.date(2023, 7, 8),
         "It is in Rome.",
-        (
-            Question(
-                "Where is it?",
-                (Answer(**{**vars(answer), "medium": "Web text"}),),
-                ("Image-related",),
-                "Image-search",
-                ("boat#0.jpg",),
-            ),
-        ),
+        (question,),
         "IT",
         "a reader",
         "X",
@@ -98,7 +89,7 @@ def test_claim_fields(tmp_path: Path) -> None:
         claim_types=("Causal Claim",),
         strategies=("Consultation",),
     )
-    assert claim.image_names() == ("boat#0.jpg",)
+    assert claim.image_names() == images
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -156,7 +147,6 @@ def _question(**fields: object) -> dict[str, Any]:
         ({"questions": {"question": "Where?"}}, "claim 0, questions: expected a list"),
         ({"claim_images": [3]}, "claim 0, claim_images[0]: expected text, found 3"),
         ({"date": "2023-02-30"}, "claim 0, date: expected a day"),
-        (_question(question=""), "claim 0, questions[0], question: expected text"),
         (_question(answers=[{"answer_type": "Image"}]), "expected at least one image"),
         (_question(answers=[{"answer_type": "Boolean"}]), "expected text in answer_te"),
         ({"required_reannotation": "no?"}, "expected true or false"),
@@ -168,14 +158,11 @@ def test_each_problem(tmp_path: Path, change: dict[str, Any], message: str) -> N
     assert message in str(caught.value)
 
 
-def test_truncated_file(tmp_path: Path) -> None:
+def test_bad_files(tmp_path: Path) -> None:
     path = tmp_path / "val.json"
     path.write_text(json.dumps([row()], indent=1)[:200], encoding="utf8")
     with pytest.raises(DataError, match=r"val.json, line \d+: expected JSON"):
         read_claims(path)
-
-
-def test_duplicate_ids(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="duplicate: claim 7"):
         read_claims(written(tmp_path, [row(id=7), row(id=7)]))
 
@@ -238,9 +225,7 @@ def test_submission_format(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ([{"questions": []}], "item 0, id: expected text, found nothing"),
-        ([{"id": True}], "id: expected text, found true"),
         ([{"id": 1, "evidence": ["It is."]}], "claim 1, evidence[0]: expected an obj"),
-        ([{"id": 1, "questions": [{"q": 1}]}], "claim 1, questions[0]: expected text"),
         ([{"id": 1, "evidence": [{"text": 3}]}], "evidence[0], text: expected text, f"),
         ([{"id": 1}, {"id": "1"}], "duplicate: claim 1"),
     ],
@@ -277,7 +262,7 @@ def test_statements(tmp_path: Path) -> None:
         read_statements(written(tmp_path, [[]]), claims[:1])
 
 
-def test_store_round_trip(tmp_path: Path) -> None:
+def test_store(tmp_path: Path) -> None:
     pages = (
         Page("https://a.example", "Text ∂.", "Title", DAY, ("a.png",)),
         Page("https://b.example", "Text."),
@@ -286,12 +271,9 @@ def test_store_round_trip(tmp_path: Path) -> None:
     assert store.pages == pages
     assert store.pages_with("a.png") == pages[:1]
     assert store.images == {"a.png": tmp_path / "images" / "a.png"}
-
-
-def test_shared_task_pages(tmp_path: Path) -> None:
     page = {"claim_id": 12, "url": "https://a.example", "url2text": ["One.", "Two."]}
-    store = read_store(written(tmp_path, [page]))
-    assert store.pages == (Page("https://a.example", "One. Two."),)
+    shared_task = read_store(written(tmp_path, [page]))
+    assert shared_task.pages == (Page("https://a.example", "One. Two."),)
 
 
 def test_bad_pages(tmp_path: Path) -> None:
@@ -303,9 +285,6 @@ def test_bad_pages(tmp_path: Path) -> None:
     assert "page b: expected text or a title" in str(caught.value)
     with pytest.raises(DataError, match="duplicate: page a"):
         read_store(written(tmp_path, [{"url": "a", "text": "x"}] * 2))
-
-
-def test_bad_store(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match=r"no such file: .*pages.jsonl"):
         read_store(tmp_path)
     with pytest.raises(DataError, match="expected a plain file name"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from averimatec import Evidence
 from averimatec.conventions import Coverage, by_count, by_images
-from averimatec.judges import ImageScore, Matches
+from averimatec.judges import ImageScore, Matches, Paths
 
 FILES = {name: Path(name) for name in ("a", "b", "c")}
 
@@ -25,9 +25,7 @@ class Images:
     def __init__(self, scores: Mapping[tuple[str, str], object] | None = None) -> None:
         self.scores, self.asked = scores or {}, 0
 
-    def images(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> ImageScore:
+    def images(self, reference: Paths, predicted: Paths) -> ImageScore:
         self.asked += 1
         score = self.scores[reference[0].name, predicted[0].name]
         if isinstance(score, int):
@@ -114,10 +112,8 @@ def test_recall_is_capped() -> None:
 @pytest.mark.parametrize("replied", [True, False])
 def test_no_matches(replied: bool) -> None:
     matches = Matches(problem="?", replied=replied)
-    for coverage in (
-        by_count(matches, 2, 2),
-        separated(matches, items("", ""), items("")),
-    ):
+    sides = items("", ""), items("")
+    for coverage in (by_count(matches, 2, 2), separated(matches, *sides)):
         assert all(math.isnan(share) for share in coverage.corrected)
         assert (coverage.official == (0, 0)) == replied
         assert coverage.problems == ("?",)
@@ -144,10 +140,8 @@ def test_shares_are_from_0_to_1(
 ) -> None:
     matches = matched(*pairs)
     sides = items(*[""] * references), items(*[""] * predictions)
-    for coverage in (
-        by_count(matches, references, predictions),
-        separated(matches, *sides),
-    ):
+    counted = by_count(matches, references, predictions)
+    for coverage in (counted, separated(matches, *sides)):
         shares = (*coverage.official, *coverage.corrected)
         assert all(0 <= share <= 1 for share in shares)
         assert coverage.corrected.recall <= coverage.official.recall + 1e-12

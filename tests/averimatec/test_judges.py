@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from averimatec.judges import Matches, parse_matches
 from averimatec.models import Reply
 from averimatec.pictures import COPY, hash_distance, hash_similarity, picture_hash
 from averimatec.similarity import align, rouge_1, set_score, similarities, stem
-from verite.embeddings import Embeddings
 from verite.errors import DataError, MissingDataError
 
 OFFICIAL = (
@@ -35,16 +34,10 @@ def test_official_reply() -> None:
     assert parse_matches(form + OFFICIAL) == matches
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "[PRED in REF]: 0; None\n[REF in PRED]: 0; None",
-        "**[PRED in REF]: 0**\n[REF in PRED]: 0",
-    ],
-)
-def test_none_covered(reply: str) -> None:
-    matches = parse_matches(reply)
+def test_none_covered() -> None:
+    matches = parse_matches("[PRED in REF]: 0; None\n[REF in PRED]: 0; None")
     assert (matches.reference, matches.predicted_pairs) == (0, ())
+    assert parse_matches("**[PRED in REF]: 0**\n[REF in PRED]: 0").reference == 0
 
 
 @pytest.mark.parametrize(
@@ -72,10 +65,7 @@ def test_lexical_judge() -> None:
     fact = Evidence("The boat was built in Rome in 2019.")
     matches = LexicalJudge().evidence([fact, fact], [fact])
     assert matches == Matches(1, 1, ((1, 1),), ((1, 1),))
-    assert LexicalJudge().name == (
-        "deterministic, no language model (lexical alignment from 0.5, images by"
-        " perceptual hash)"
-    )
+    assert LexicalJudge().name.startswith("deterministic, no language model")
 
 
 @pytest.mark.parametrize(("name", "covered"), [("copy.png", 1), ("b.png", 0)])
@@ -90,23 +80,12 @@ def test_lexical_interleaved(
     assert missing.problem == "no file of the image a.png"
 
 
-class Vectors:
-    """A CLIP that knows one picture."""
-
-    identity = "toy"
-
-    def encode_images(self, sources, normalise):  # type: ignore[no-untyped-def]
-        rows = [[1, 0] if "a.png" in name else [0.6, 0.8] for name in sources]
-        vectors = np.array(rows, dtype=np.float32)
-        embeddings = Embeddings(list(sources), vectors, encoder="toy")
-        return types.SimpleNamespace(embeddings=embeddings)
-
-
-def test_images_by_clip(pictures: dict[str, Path]) -> None:
-    judge = LexicalJudge(encoder=Vectors())  # type: ignore[arg-type]
-    score = judge.images([pictures["a.png"]], [pictures["b.png"]])
-    assert score.value == pytest.approx(6)
-    assert "vectors of toy" in judge.name
+def test_images_by_clip(clip: Any, pictures: dict[str, Path]) -> None:
+    judge = LexicalJudge(encoder=clip)
+    a, b, copy = (pictures[f"{name}.png"] for name in ("a", "b", "copy"))
+    assert judge.images([a, b], [copy]).value == pytest.approx(5)
+    assert judge.images([a], [b]).value == 0
+    assert "vectors of two numbers" in judge.name
 
 
 def judge_of(reply: str = OFFICIAL) -> tuple[ModelJudge, list[tuple[str, list[Path]]]]:
@@ -239,11 +218,8 @@ def test_rouge() -> None:  # the first is the library's own example
     stemmed = rouge_1("the boats were meeting", "the boat was meetings")
     assert stemmed.recall == pytest.approx(3 / 4)
     assert rouge_1("his", "hi").recall == 0
-    assert [stem(word) for word in ("caresses", "died", "news")] == [
-        "caress",
-        "die",
-        "news",
-    ]
+    stems = [stem(word) for word in ("caresses", "died", "news")]
+    assert stems == ["caress", "die", "news"]
 
 
 @pytest.mark.parametrize(
@@ -270,11 +246,8 @@ def test_hash_of_copies(pictures: dict[str, Path], tmp_path: Path, change) -> No
 
 def test_scores_of_sets(pictures: dict[str, Path]) -> None:
     a, b, copy = (pictures[f"{name}.png"] for name in ("a", "b", "copy"))
-    for first, second, score in (
-        ([a, b], [b, copy], 10),
-        ([a], [copy, a], 5),
-    ):
-        assert set_score(hash_similarity(first, second)) == pytest.approx(score)
+    assert set_score(hash_similarity([a, b], [b, copy])) == pytest.approx(10)
+    assert set_score(hash_similarity([a], [copy, a])) == pytest.approx(5)
     assert set_score(hash_similarity([a], [b])) < 9
 
 

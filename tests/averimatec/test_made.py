@@ -26,12 +26,14 @@ def every_claim(made: MadeClaims) -> list[Claim]:
 
 
 def of_recipe(made: MadeClaims, recipe: str) -> list[Claim]:
-    return [
-        claim
-        for split, claims in made.splits.items()
-        for claim in claims
-        if made.recipes[split][claim.id] == recipe
-    ]
+    splits = made.splits.items()
+    claims = [(made.recipes[split][c.id], c) for split, part in splits for c in part]
+    return [claim for name, claim in claims if name == recipe]
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
 def answers(claim: Claim) -> list[Answer]:
@@ -40,15 +42,7 @@ def answers(claim: Claim) -> list[Answer]:
 
 def test_seeds(made: MadeClaims, tmp_path: Path) -> None:
     again = make_claims(tmp_path / "again", claims=24, seed=1)
-    both = [
-        {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
-        for folder in (made.folder, again.folder)
-    ]
-    assert both[0] == both[1]
+    assert content(made.folder) == content(again.folder)
     other = make_claims(tmp_path / "other", claims=12, seed=2)
     texts = [{claim.text for claim in every_claim(x)} for x in (made, other)]
     assert not texts[0] & texts[1]
@@ -56,13 +50,10 @@ def test_seeds(made: MadeClaims, tmp_path: Path) -> None:
 
 def test_recipes_and_verdicts(made: MadeClaims) -> None:
     assert {claim.label for claim in every_claim(made)} == set(VERDICTS)
+    assert not missing_images(every_claim(made), image_files(made.images))
     for recipe, verdict in RECIPES.items():
         assert {claim.label for claim in of_recipe(made, recipe)} == {verdict}
     assert json.loads((made.folder / "made.json").read_text())["synthetic"] is True
-
-
-def test_no_missing_images(made: MadeClaims) -> None:
-    assert not missing_images(every_claim(made), image_files(made.images))
 
 
 def test_dates_of_sources(made: MadeClaims) -> None:
@@ -75,12 +66,8 @@ def test_dates_of_sources(made: MadeClaims) -> None:
 
 def test_extractive_answers(made: MadeClaims) -> None:
     pages = {page.url: page.text for page in made.store.pages}
-    extractive = [
-        answer
-        for claim in every_claim(made)
-        for answer in answers(claim)
-        if answer.kind == "Extractive"
-    ]
+    every = [answer for claim in every_claim(made) for answer in answers(claim)]
+    extractive = [answer for answer in every if answer.kind == "Extractive"]
     assert extractive
     assert all(answer.text in pages[answer.url] for answer in extractive)
 
@@ -103,9 +90,6 @@ def test_reports(made: MadeClaims, recipe: str, expected: list[str]) -> None:
     assert claims
     for claim in claims:
         assert [answer.text for answer in claim.questions[1].answers] == expected
-
-
-def test_unreported(made: MadeClaims) -> None:
     for claim in of_recipe(made, "unreported"):
         assert {answer.kind for answer in answers(claim)} == {"Unanswerable"}
 

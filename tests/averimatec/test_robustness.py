@@ -104,9 +104,7 @@ def differences(table: pd.DataFrame, mode: str) -> pd.Series:
 
 
 def test_made_claims(made: MadeClaims, tmp_path: Path) -> None:
-    claims = [
-        claim for claim in made.splits["train"] if claim.label != "Not Enough Evidence"
-    ]
+    claims = [c for c in made.splits["train"] if c.label != "Not Enough Evidence"]
     options = {"files": image_files(made.images), "resamples": 200}
     table = check_judge(LexicalJudge(), claims, tmp_path, **options)
     separated = differences(table, "separated")
@@ -124,10 +122,10 @@ def test_averitec(real_data: Path, tmp_path: Path) -> None:
     claims = read_claims(real_data / "averitec" / "dev.json")[:150]
     options = {"modes": ("text-only",), "resamples": 200}
     table = check_judge(LexicalJudge(), claims, tmp_path, **options)
-    found = differences(table, "text-only")
-    assert max(found["Completeness"], found["Shuffle"]) < -50
+    text_only = differences(table, "text-only")
+    assert text_only[["Completeness", "Shuffle"]].max() < -50
     stays = [name for name, check in CHECKS.items() if check.expected == "stay"]
-    assert found[stays].abs().max() < 5
+    assert text_only[stays].abs().max() < 5
     unchanged = table[table["changed"] == 0]  # there are no images
     assert set(unchanged["check"]) == {"Irrelevant Image", "Image Invariance"}
     assert unchanged["holds"].isna().all()
@@ -156,33 +154,18 @@ def test_numbers(number: int) -> None:
     assert words_to_digits(number_words(number)) == str(number)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["3.14 metres", "at 10:30", "on 2020-03-04", "the A380", "50/50", "1,50 euros"],
-)
-def test_other_numbers_stay(text: str) -> None:
+def test_other_numbers() -> None:
+    text = "3.14 metres at 10:30 on 2020-03-04, the A380, 50/50, 1,50 euros"
     assert digits_to_words(text) == text
-
-
-def test_separate_numbers() -> None:
     text = "five six and twenty-one two, a hundred people"
     assert words_to_digits(text) == "5 6 and 21 2, a 100 people"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "They do not know that it is not true.",
-        "He will say we cannot.",
-        "I am sure they have gone.",
-    ],
-)
-def test_contractions(text: str) -> None:
-    assert expanded(contracted(text)) == text != contracted(text)
+def test_contractions_and_synonyms() -> None:
+    text = "They do not know. He will say we cannot. I am sure they have gone."
+    assert contracted(text).count("'") == 5
+    assert expanded(contracted(text)) == text
     assert expanded("It isn\N{RIGHT SINGLE QUOTATION MARK}t.") == "It is not."
-
-
-def test_synonyms() -> None:
     changed = with_synonyms("Picture of a firefighter's car")
     assert changed == "Photograph of a firefighter's automobile"
 

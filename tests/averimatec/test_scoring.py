@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from averimatec import (
     reference_evidence,
     score_submission,
 )
-from averimatec.judges import ImageScore, Matches
+from averimatec.judges import Files, ImageScore, Matches, Paths, Statements
 from verite.errors import DataError, ParameterError
 
 FACTS = (
@@ -57,22 +57,15 @@ class Covering:
     def questions(self, reference: Sequence[str], predicted: Sequence[str]) -> Matches:
         return self._matches(len(predicted))
 
-    def evidence(
-        self, reference: Sequence[Evidence], predicted: Sequence[Evidence]
-    ) -> Matches:
+    def evidence(self, reference: Statements, predicted: Statements) -> Matches:
         return self._matches(int(predicted[0].text))
 
     def interleaved(
-        self,
-        reference: Sequence[Evidence],
-        predicted: Sequence[Evidence],
-        files: Mapping[str, Path],
+        self, reference: Statements, predicted: Statements, files: Files
     ) -> Matches:
-        return self._matches(int(predicted[0].text))
+        return self.evidence(reference, predicted)
 
-    def images(
-        self, reference: Sequence[Path], predicted: Sequence[Path]
-    ) -> ImageScore:
+    def images(self, reference: Paths, predicted: Paths) -> ImageScore:
         raise AssertionError
 
     def _matches(self, count: int) -> Matches:
@@ -116,10 +109,8 @@ def cell(
 def test_recall_must_exceed_lambda() -> None:
     names = [str(number) for number in range(4)]  # recall 0, .2, .4, .6
     scores = scored([claim(n) for n in names], [predicted(n, int(n)) for n in names])
-    values = [
-        cell(scores, "verdict accuracy", least).value for least in (0.2, 0.3, 0.4)
-    ]
-    assert values == [0.5, 0.5, 0.25]
+    for least, value in ((0.2, 0.5), (0.3, 0.5), (0.4, 0.25)):
+        assert cell(scores, "verdict accuracy", least).value == value
 
 
 def test_justification() -> None:
@@ -223,18 +214,12 @@ def test_missing_as_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"rouge": "precision"},
-        {"missing": "skip"},
-        {"modes": ("joint",)},
-        {"modes": ()},
-        {"workers": 0},
-    ],
+    ("name", "value"),
+    [("rouge", "f2"), ("missing", "skip"), ("modes", ("joint",)), ("workers", 0)],
 )
-def test_unknown_options(options: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        scored([claim("0")], [predicted("0", 1)], **options)
+def test_unknown_options(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name}: expected"):
+        scored([claim("0")], [predicted("0", 1)], **{name: value})
 
 
 def test_statements() -> None:
@@ -247,14 +232,9 @@ def test_statements() -> None:
 
 def own_evidence(claims: Sequence[Claim]) -> list[Prediction]:
     return [
-        Prediction(
-            each.id,
-            tuple(question.text for question in each.questions),
-            reference_evidence(each),
-            each.label,
-            each.justification,
-        )
-        for each in claims
+        Prediction(c.id, texts, reference_evidence(c), c.label, c.justification)
+        for c in claims
+        for texts in [tuple(question.text for question in c.questions)]
     ]
 
 
@@ -279,12 +259,9 @@ def test_wrong_pictures(made: MadeClaims) -> None:
         predictions.append(replace(prediction, evidence=items))
     options = {"files": image_files(made.images), "resamples": 50}
     scores = score_submission(claims, predictions, LexicalJudge(), **options)
-    recall = {
-        mode: cell(scores, "evidence recall", mode=mode).value
-        for mode in ("text-only", "interleaved", "separated")
-    }
-    assert recall["text-only"] == 1
-    assert max(recall["interleaved"], recall["separated"]) < 0.7
+    assert cell(scores, "evidence recall", mode="text-only").value == 1
+    for mode in ("interleaved", "separated"):
+        assert cell(scores, "evidence recall", mode=mode).value < 0.7
 
 
 def test_no_image_files(made: MadeClaims) -> None:

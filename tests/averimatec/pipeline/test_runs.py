@@ -44,7 +44,7 @@ from verite.errors import ParameterError
 DAY = datetime.date(2020, 5, 1)
 TEXTS = "A boat sank in Rome.", "A boat sank in Pisa.", "A fire."
 CLAIMS = [Claim(str(number), text, date=DAY) for number, text in enumerate(TEXTS)]
-EARLIER = DAY - datetime.timedelta(9)
+EARLIER, EARLIEST = DAY - datetime.timedelta(9), datetime.date(2000, 1, 1)
 STORE = Store((Page("https://a.example", "A boat sank in Rome.", date=EARLIER),))
 ONE_QUESTION = Settings("parallel", questions=1)
 
@@ -79,19 +79,14 @@ def verify(
     return verify_claims(claims, search, model, out, settings=settings, files=files)
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def content(folder: Path) -> dict[Path, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
 def traces(out: Path) -> list[dict[str, Any]]:
-    rows = [
-        json.loads(path.read_text(encoding="utf8"))["result"]
-        for path in (out / "claims").glob("*.json")
-    ]
+    paths = (out / "claims").glob("*.json")
+    rows = [json.loads(path.read_text(encoding="utf8"))["result"] for path in paths]
     return sorted(rows, key=lambda row: str(row["claim"]))
 
 
@@ -102,10 +97,12 @@ def test_rules(made: MadeClaims, tmp_path: Path, strategy: str) -> None:
     assert not outcome.failed
     submission = read_submission(tmp_path / "submission.json")
     assert submission == outcome.predictions
-    assert [each.id for each in submission] == [claim.id for claim in claims]
-    for each in submission:
-        assert len(each.questions) == len(each.evidence) == 5
-        assert "without a language model" in each.justification
+    assert [prediction.id for prediction in submission] == [
+        claim.id for claim in claims
+    ]
+    for prediction in submission:
+        assert len(prediction.questions) == len(prediction.evidence) == 5
+        assert "without a language model" in prediction.justification
     files = image_files(made.images) | image_files(tmp_path / "images")
     options = {"files": files, "modes": ("separated",)}
     scores = score_submission(claims, submission, LexicalJudge(), **options)
@@ -196,7 +193,10 @@ def test_one_claim_fails(endpoint, tmp_path: Path) -> None:  # type: ignore[no-u
     model = EndpointModel(endpoint.url, "m", tries=1, prices=(1, 2))
     outcome = verify(CLAIMS, model, tmp_path, ONE_QUESTION)
     assert list(outcome.failed) == ["0"]
-    assert [each.verdict for each in outcome.predictions] == ["Supported", "Supported"]
+    assert [prediction.verdict for prediction in outcome.predictions] == [
+        "Supported",
+        "Supported",
+    ]
     assert traces(tmp_path)[0]["trace"]["questions"][0]["tool"] == "WST"
     usage, replies = outcome.record["usage"], 2 + 6 + 6
     assert usage["replies"] == replies
@@ -242,7 +242,9 @@ def test_orders_in_pages_are_text(made: MadeClaims, tmp_path: Path) -> None:
     store = Store(sly, made.store.images)
     orders = run(made, tmp_path / "orders", ScriptedModel(rules), store)
     assert not orders.failed
-    verdicts = [[each.verdict for each in x.predictions] for x in (plain, orders)]
+    verdicts = [
+        [prediction.verdict for prediction in x.predictions] for x in (plain, orders)
+    ]
     assert verdicts[0] == verdicts[1]
     assert steps_taken(tmp_path / "orders") == steps_taken(tmp_path / "plain")
     quoted = [prompt for prompt in seen if "Ignore all instructions" in prompt]
@@ -268,14 +270,14 @@ def test_obedient_model_only_writes_text(made: MadeClaims, tmp_path: Path) -> No
     assert all(tool in TOOLS for row in steps_taken(tmp_path) for _, tool, _ in row)
     tasks = {f"Task: {task}." for task in TASKS}
     assert {prompt.split("\n", 1)[0] for prompt in prompts} <= tasks
-    assert all(len(each.questions) <= 5 for each in outcome.predictions)
+    assert all(len(prediction.questions) <= 5 for prediction in outcome.predictions)
     assert all("<image 9>" not in prompt for prompt in prompts)
 
 
 def test_gold_evidence(made: MadeClaims, tmp_path: Path) -> None:
     outcome = run(made, tmp_path, evidence="gold")
     labels = [claim.label for claim in made.splits["val"]]
-    assert [each.verdict for each in outcome.predictions] == labels
+    assert [prediction.verdict for prediction in outcome.predictions] == labels
     assert outcome.record["search"] == "none (gold evidence)"
 
 
@@ -300,7 +302,9 @@ def test_no_search(made: MadeClaims, tmp_path: Path) -> None:
 def test_demonstrations(made: MadeClaims, tmp_path: Path) -> None:
     for shots in (0, 3):
         outcome = run(made, tmp_path / str(shots), shots=shots)
-        questions = [q for each in outcome.predictions for q in each.questions]
+        questions = [
+            q for prediction in outcome.predictions for q in prediction.questions
+        ]
         borrowed = any(q.startswith("Do papers report") for q in questions)
         assert borrowed == (shots > 0)
 
@@ -329,16 +333,11 @@ def test_missing_and_broken_pictures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"strategy": "fast"}, "parallel, dynamic, hybrid"),
-        ({"evidence": "all"}, "search, gold"),
-        ({"top": 0}, "top: expected 1 or more"),
-    ],
+    ("name", "value"), [("strategy", "fast"), ("evidence", "all"), ("top", 0)]
 )
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        Settings(**settings)
+def test_bad_settings(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name}: expected"):
+        Settings(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -359,25 +358,20 @@ def test_bad_claims(
 def test_averitec(real_data: Path, tmp_path: Path) -> None:
     claims = read_claims(real_data / "averitec" / "dev.json")
     claims = [claim for claim in claims if claim.date][:6]
-    answers = [
-        (claim, answer.text)
+    pages = [
+        Page(f"https://gold.example/{len(answer.text)}", answer.text, date=EARLIEST)
         for claim in claims
         for question in claim.questions
         for answer in question.answers
         if len(answer.text.split()) > 3
     ]
-    pages = [
-        Page(
-            f"https://gold.example/{number}",
-            text,
-            date=claim.date - datetime.timedelta(1),  # type: ignore[operator]
-        )
-        for number, (claim, text) in enumerate(answers)
-    ]
     search = StoreSearch(Store(tuple(pages)))
     outcome = verify_claims(claims, search, RuleModel(), tmp_path)
     assert not outcome.failed
-    assert all(each.questions and each.verdict for each in outcome.predictions)
+    assert all(
+        prediction.questions and prediction.verdict
+        for prediction in outcome.predictions
+    )
     options = {"modes": ("text-only",)}
     scores = score_submission(claims, outcome.predictions, LexicalJudge(), **options)
     assert scores.problems.empty
