@@ -17,8 +17,9 @@ from averimatec.claims import (
     read_claims,
     write_claims,
 )
+from averimatec.conventions import MODES
 from averimatec.judges import LexicalJudge, ModelJudge
-from averimatec.made import RECIPES, MadeClaims, make_claims
+from averimatec.made import MadeClaims, make_claims
 from averimatec.models import (
     CachedModel,
     EndpointModel,
@@ -27,8 +28,9 @@ from averimatec.models import (
     Reply,
     ScriptedModel,
 )
+from averimatec.newsdesk import RECIPES
 from averimatec.robustness import CHECKS, check_judge
-from averimatec.scoring import LAMBDAS, MODES, Scores, score_submission
+from averimatec.scoring import LAMBDAS, Scores, score_submission
 from averimatec.statistics import (
     duplicate_claims,
     late_evidence,

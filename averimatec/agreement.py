@@ -27,8 +27,6 @@ from averimatec.claims import VERDICTS
 from verite.errors import DataError, ParameterError, name_some
 from verite.evaluation import Interval, grouped_bootstrap
 
-__all__ = ["fleiss_kappa", "randolph_kappa", "rating_counts"]
-
 
 def rating_counts(
     ratings: pd.DataFrame, categories: Sequence[str] = VERDICTS

@@ -33,24 +33,6 @@ from averimatec.reading import (
 from verite.errors import MissingDataError
 from verite.files import write_text
 
-__all__ = [
-    "ANSWER_TYPES",
-    "CONFLICTING",
-    "NOT_ENOUGH_EVIDENCE",
-    "REFUTED",
-    "SUPPORTED",
-    "VERDICTS",
-    "Answer",
-    "Claim",
-    "Question",
-    "claims_json",
-    "image_files",
-    "missing_images",
-    "plain_verdict",
-    "read_claims",
-    "write_claims",
-]
-
 SUPPORTED = "Supported"
 REFUTED = "Refuted"
 NOT_ENOUGH_EVIDENCE = "Not Enough Evidence"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from averimatec.models import EndpointModel, Model
     from verite.encoders import Encoder
 
-__all__ = ["averimatec"]
-
 averimatec = typer.Typer(
     name="averimatec",
     help="Claims verified with evidence: data, runs, scoring, checks of a judge.",
@@ -148,8 +146,9 @@ def score_command(
 ) -> None:
     """Score a submission."""
     from averimatec.claims import image_files, read_claims
+    from averimatec.conventions import MODES
     from averimatec.reports import score_lines
-    from averimatec.scoring import MODES, score_submission
+    from averimatec.scoring import score_submission
     from averimatec.submission import read_statements, read_submission
     from verite.files import check_overwrite, sha256, write_json
 
@@ -204,9 +203,9 @@ def check_command(
 ) -> None:
     """Check that a judge's recall falls or stays where it should (Table 11)."""
     from averimatec.claims import image_files, read_claims
+    from averimatec.conventions import MODES
     from averimatec.reports import check_lines
     from averimatec.robustness import check_judge
-    from averimatec.scoring import MODES
     from verite.files import check_overwrite
 
     check_overwrite(out / "checks.csv", force)

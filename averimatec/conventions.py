@@ -27,17 +27,6 @@ from typing import NamedTuple
 from averimatec.judges import Files, ImageScore, Judge, Matches, Pairs, Statements
 from averimatec.submission import Evidence
 
-__all__ = [
-    "CONVENTIONS",
-    "IMAGE_THRESHOLD",
-    "MODES",
-    "Coverage",
-    "Share",
-    "by_count",
-    "by_images",
-    "evidence_coverage",
-]
-
 CONVENTIONS = ("official", "corrected")
 
 MODES = ("text-only", "interleaved", "separated")

@@ -26,19 +26,6 @@ from verite.errors import DataError, MissingDataError
 if TYPE_CHECKING:
     from verite.encoders import Encoder
 
-__all__ = [
-    "Files",
-    "ImageScore",
-    "Judge",
-    "LexicalJudge",
-    "Matches",
-    "ModelJudge",
-    "Pairs",
-    "Paths",
-    "Statements",
-    "parse_matches",
-]
-
 Pairs = tuple[tuple[int, int], ...]
 Statements = Sequence[Evidence]
 Paths = Sequence[Path]

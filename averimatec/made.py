@@ -29,14 +29,12 @@ from pathlib import Path
 import numpy as np
 
 from averimatec.claims import Claim, read_claims, write_claims
-from averimatec.newsdesk import RECIPES, NewsDesk
+from averimatec.newsdesk import NewsDesk
 from averimatec.store import Store, read_store, write_store
 from verite.errors import ParameterError
 from verite.files import atomic_path, write_json
 from verite.newsroom import sample_events
 from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE
-
-__all__ = ["RECIPES", "MadeClaims", "make_claims"]
 
 _DOZEN = (
     [TRUE] * 3

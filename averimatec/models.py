@@ -25,20 +25,6 @@ from verite.files import read_text, sha256, write_text
 if TYPE_CHECKING:
     from openai import OpenAI
 
-__all__ = [
-    "CachedModel",
-    "EndpointModel",
-    "Model",
-    "ModelError",
-    "PairedModel",
-    "Reply",
-    "ScriptedModel",
-    "check_endpoint",
-    "excerpt",
-    "open_model",
-    "parts",
-]
-
 _IMAGE = re.compile(r"<image (\d+)>")
 _SIDE = 1024  # pixels; larger pictures are scaled down, as endpoints would do
 

@@ -24,8 +24,6 @@ from averimatec.submission import NO_ANSWER
 from verite.newsroom import Event, caption, draw, entities, vary
 from verite.pairs import MISCAPTIONED, OUT_OF_CONTEXT, TRUE
 
-__all__ = ["RECIPES", "NewsDesk"]
-
 RECIPES = {
     TRUE: SUPPORTED,
     OUT_OF_CONTEXT: REFUTED,

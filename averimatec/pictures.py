@@ -15,8 +15,6 @@ from PIL import Image
 from verite.encoders.pictures import open_picture
 from verite.similar import HASH_BITS, hash_picture
 
-__all__ = ["COPY", "hash_distance", "hash_similarity", "picture_hash"]
-
 COPY = 6
 """Bits of 64 up to which two hashes are taken for one picture's."""
 

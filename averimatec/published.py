@@ -12,8 +12,6 @@ import pandas as pd
 from verite.errors import ParameterError
 from verite.paper.published import read_cells
 
-__all__ = ["published"]
-
 
 def published(number: int) -> pd.DataFrame:
     """One published table, one row per cell, in printed order.

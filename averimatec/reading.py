@@ -22,20 +22,6 @@ from pydantic_core import PydanticCustomError
 from verite.errors import DataError
 from verite.files import read_text
 
-__all__ = [
-    "Day",
-    "FileNames",
-    "Identifier",
-    "RequiredText",
-    "Text",
-    "Texts",
-    "expected",
-    "parse_rows",
-    "problems_of",
-    "raise_problems",
-    "read_rows",
-]
-
 _EXPECTED = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",

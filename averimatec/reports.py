@@ -15,8 +15,6 @@ from averimatec.pipeline import Outcome
 from averimatec.scoring import Scores
 from verite.errors import name_some
 
-__all__ = ["check_lines", "missing_lines", "run_lines", "score_lines", "table_lines"]
-
 
 def score_lines(scores: Scores) -> list[str]:
     """Scores, the official convention beside the corrected one."""

@@ -37,8 +37,6 @@ from verite.evaluation import grouped_bootstrap
 from verite.evaluation.perturbations import clauses_swapped, letters_swapped
 from verite.files import atomic_path
 
-__all__ = ["CHECKS", "TOLERANCE", "Check", "Surroundings", "check_judge"]
-
 TOLERANCE = 5.0
 """Per cent by which recall may move where it should stay."""
 

@@ -19,8 +19,6 @@ from averimatec.submission import Evidence, Prediction, reference_evidence
 from verite.errors import DataError, ParameterError, name_some
 from verite.evaluation import grouped_bootstrap
 
-__all__ = ["LAMBDAS", "MODES", "Scores", "Scoring", "score_submission"]
-
 LAMBDAS = (0.2, 0.3, 0.4)
 """Evidence recall that a claim must exceed for its verdict and its justification to
 count (Table 3).

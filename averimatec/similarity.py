@@ -23,8 +23,6 @@ from scipy.optimize import linear_sum_assignment
 
 from averimatec.wording import expanded, words_to_digits
 
-__all__ = ["Rouge", "align", "rouge_1", "set_score", "similarities", "stem"]
-
 _REACH = 2
 _FUNCTION_WORDS = frozenset(
     re.findall(

@@ -15,8 +15,6 @@ from sklearn.preprocessing import normalize
 from averimatec.claims import VERDICTS, Claim
 from verite.errors import DataError, ParameterError
 
-__all__ = ["duplicate_claims", "late_evidence", "split_order", "statistics", "url_date"]
-
 _ARCHIVE = re.compile(
     r"^https?://(?:web\.archive\.org/web/\d+\w*/|archive\.\w+/(?:o/)?\w+/)(?=https?:)"
 )

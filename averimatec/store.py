@@ -32,8 +32,6 @@ from averimatec.reading import (
 from verite.errors import DataError
 from verite.files import atomic_path, write_text
 
-__all__ = ["Page", "Store", "read_store", "write_store"]
-
 
 def _joined(value: Any) -> Any:
     """The shared task's files hold a page's text as a list of sentences."""

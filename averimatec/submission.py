@@ -24,16 +24,6 @@ from averimatec.reading import (
 )
 from verite.files import write_text
 
-__all__ = [
-    "NO_ANSWER",
-    "Evidence",
-    "Prediction",
-    "read_statements",
-    "read_submission",
-    "reference_evidence",
-    "write_submission",
-]
-
 NO_ANSWER = "No answer could be found."
 
 

@@ -5,15 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = [
-    "contracted",
-    "digits_to_words",
-    "expanded",
-    "number_words",
-    "with_synonyms",
-    "words_to_digits",
-]
-
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)

@@ -18,8 +18,6 @@ from averimatec.pipeline.search import search_terms, words
 from averimatec.prompts import blocks
 from averimatec.submission import NO_ANSWER
 
-__all__ = ["RuleModel"]
-
 Blocks = Mapping[str, str]
 
 _ABOUT = re.compile(

@@ -23,8 +23,6 @@ from verite.errors import DataError, ParameterError, VeriteError
 from verite.files import atomic_path, read_text, sha256, write_json
 from verite.provenance import code_digest, commit, versions
 
-__all__ = ["Outcome", "verify_claims"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -28,22 +28,6 @@ from verite.files import sha256
 if TYPE_CHECKING:
     from verite.encoders import Encoder
 
-__all__ = [
-    "BM25",
-    "RESULTS",
-    "TOOLS",
-    "Findings",
-    "Passage",
-    "Picture",
-    "Search",
-    "StoreSearch",
-    "chunks",
-    "find",
-    "in_time",
-    "search_terms",
-    "words",
-]
-
 TOOLS = ("RIS", "WST", "WSI", "VQA")
 """Reverse image search, web search for texts, web search for images, visual question
 answering (paper, section 7.1).

@@ -18,8 +18,6 @@ from averimatec.pipeline.search import TOOLS, Passage
 from averimatec.prompts import fill_task
 from averimatec.submission import NO_ANSWER, Evidence
 
-__all__ = ["Ask", "Steps", "Usage", "about", "unanswered"]
-
 _TOKEN = re.compile(r"\[IMG_(\d+)\]")
 _LONGEST = 8000  # characters of a reply: five questions or one explanation are shorter
 

@@ -15,17 +15,6 @@ from averimatec.submission import NO_ANSWER, Evidence, Prediction, reference_evi
 from verite.encoders.pictures import open_picture
 from verite.errors import ParameterError, VeriteError
 
-__all__ = [
-    "EVIDENCE",
-    "STRATEGIES",
-    "Examples",
-    "Settings",
-    "Trace",
-    "tool_of",
-    "usable",
-    "verify",
-]
-
 STRATEGIES = {"parallel": 5, "dynamic": 0, "hybrid": 2}
 """How many of five questions each strategy writes at once."""
 

@@ -22,8 +22,6 @@ from verite.errors import VeriteError
 from verite.files import atomic_path
 from verite.http import Client, HttpError, Limits
 
-__all__ = ["SearchError", "WebSearch"]
-
 
 class SearchError(VeriteError):
     """A search engine gave no answer that can be used."""

@@ -14,8 +14,6 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-__all__ = ["TASKS", "blocks", "fill", "fill_task", "versions"]
-
 TASKS = (
     "questions",
     "next-question",
