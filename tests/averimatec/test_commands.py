@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -41,14 +45,18 @@ def submission(made: MadeClaims, tmp_path: Path) -> Path:
     return tmp_path / "submission.json"
 
 
-def score(made: MadeClaims, submission: Path, out: Path, *more: object) -> str:
-    gold = made.folder / "val.json"
-    files = "--gold", gold, "--submission", submission, "--images", made.images
-    return run("score", *files, "--out", out, *more)
+Score = Callable[..., str]
 
 
-def test_score(made: MadeClaims, submission: Path, tmp_path: Path) -> None:
-    output = score(made, submission, tmp_path)
+@pytest.fixture
+def score(made: MadeClaims, submission: Path, tmp_path: Path) -> Score:
+    """Score the submission into ``tmp_path``, or a later ``--out``."""
+    files = "--submission", submission, "--images", made.images, "--out", tmp_path
+    return partial(run, "score", "--gold", made.folder / "val.json", *files)
+
+
+def test_score(score: Score, tmp_path: Path) -> None:
+    output = score()
     name = LexicalJudge().name
     assert output.startswith(f"judge:  {name}")
     table, claims = (pd.read_csv(tmp_path / f"{x}.csv") for x in ("scores", "claims"))
@@ -64,22 +72,20 @@ def test_score(made: MadeClaims, submission: Path, tmp_path: Path) -> None:
     [line] = [line for line in output.splitlines() if line.startswith(start)]
     assert f"{100 * row['value']:.1f}" in line
     with pytest.raises(ParameterError, match="already exists; use --force"):
-        score(made, submission, tmp_path)
-    score(made, submission, tmp_path, "--force")
+        score()
+    score("--force")
 
 
-def test_spreadsheet_cells(made: MadeClaims, tmp_path: Path) -> None:
-    ids = [claim.id for claim in made.splits["val"]]
-    path = tmp_path / "s.json"
-    write_submission(path, [Prediction(name, verdict="=1+1") for name in ids])
-    score(made, path, tmp_path / "out")
-    assert set(pd.read_csv(tmp_path / "out" / "claims.csv")["verdict"]) == {"'=1+1"}
+def test_spreadsheet_cells(score: Score, submission: Path, tmp_path: Path) -> None:
+    predictions = read_submission(submission)
+    write_submission(submission, [replace(p, verdict="=1+1") for p in predictions])
+    score()
+    assert set(pd.read_csv(tmp_path / "claims.csv")["verdict"]) == {"'=1+1"}
 
 
-def test_wrong_split(made: MadeClaims, submission: Path, tmp_path: Path) -> None:
-    gold = made.folder / "train.json"
+def test_wrong_split(score: Score, made: MadeClaims) -> None:
     with pytest.raises(DataError, match="the submission lacks 6 claim"):
-        run("score", "--gold", gold, "--submission", submission, "--out", tmp_path)
+        score("--gold", made.folder / "train.json")
 
 
 @pytest.mark.parametrize(
@@ -95,15 +101,11 @@ def test_wrong_split(made: MadeClaims, submission: Path, tmp_path: Path) -> None
     ],
 )
 def test_bad_options(
-    options: tuple[str, ...],
-    message: str,
-    made: MadeClaims,
-    submission: Path,
-    tmp_path: Path,
+    score: Score, options: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(VeriteError, match=message):
-        score(made, submission, tmp_path / "out", *options)
-    assert not (tmp_path / "out" / "scores.csv").exists()
+        score(*options)
+    assert not (tmp_path / "scores.csv").exists()
 
 
 def endpoint_options(url: str) -> tuple[object, ...]:
@@ -113,38 +115,35 @@ def endpoint_options(url: str) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("failure", ["hang", 429, 500, "html", "cut"])
 def test_endpoint_fails_once(
-    failure: object, endpoint, made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+    failure: object, endpoint: Any, score: Score, made: MadeClaims
+) -> None:
     endpoint.script = [endpoint.always, endpoint.always, failure]
     options = endpoint_options(endpoint.url)
-    assert "problems: 1" in score(made, submission, tmp_path, *options)
+    assert "problems: 1" in score(*options)
     asked = len(endpoint.asked)
     assert asked == 2 * len(made.splits["val"])
-    again = score(made, submission, tmp_path, *options, "--force")
-    assert "problems: 0" in again
+    assert "problems: 0" in score(*options, "--force")
     assert len(endpoint.asked) == asked + 1
 
 
-def test_cached_replies(
-    endpoint, made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+def test_cached_replies(endpoint: Any, score: Score, tmp_path: Path) -> None:
     endpoint.always = (
         "[PRED in REF]: 1; (PRED_1,REF_1)\n[REF in PRED]: 1; (REF_1,PRED_1)"
     )
-    score(made, submission, tmp_path, *endpoint_options(endpoint.url))
+    score(*endpoint_options(endpoint.url))
     asked = len(endpoint.asked)
     cached = "--judge", "cached", "--replies", tmp_path / "replies"
-    score(made, submission, tmp_path / "again", *cached, "--mode", "text-only")
+    score(*cached, "--mode", "text-only", "--out", tmp_path / "again")
     assert len(endpoint.asked) == asked
     again = (tmp_path / "again" / "scores.csv").read_bytes()
     assert (tmp_path / "scores.csv").read_bytes() == again
 
 
 def test_unreadable_replies(
-    endpoint, made: MadeClaims, submission: Path, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+    endpoint: Any, score: Score, made: MadeClaims, tmp_path: Path
+) -> None:
     endpoint.always = "I would rather not."
-    output = score(made, submission, tmp_path, *endpoint_options(endpoint.url))
+    output = score(*endpoint_options(endpoint.url))
     assert "I would rather not." in output
     claims = len(made.splits["val"])
     assert len(pd.read_csv(tmp_path / "problems.csv")) == 2 * claims
@@ -207,7 +206,7 @@ def test_run_without_claims(tmp_path: Path) -> None:
     assert "2 done, 0 failed" in output
 
 
-def test_run_by_cached_replies(endpoint, made: MadeClaims, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_run_by_cached_replies(endpoint: Any, made: MadeClaims, tmp_path: Path) -> None:
     endpoint.always = "Supported"
     cache = "--replies", tmp_path / "replies", "--limit", 2
     model = "--model-name", "m", "--model-url", endpoint.url, "--price-in", 1

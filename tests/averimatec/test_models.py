@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,11 @@ from averimatec.models import PairedModel, open_model, parts
 from verite.errors import MissingDataError, ParameterError
 
 
-def model(endpoint, tries: int = 2, **settings) -> EndpointModel:  # type: ignore[no-untyped-def]
+def model(endpoint: Any, tries: int = 2, **settings) -> EndpointModel:
     return EndpointModel(endpoint.url, "small", seconds=0.3, tries=tries, **settings)
 
 
-def test_reply(endpoint) -> None:  # type: ignore[no-untyped-def]
+def test_reply(endpoint: Any) -> None:
     endpoint.script = ["yes"]
     reply = model(endpoint, prices=(1.0, 10.0)).complete("Is it?")
     assert (reply.text, reply.tokens_in, reply.tokens_out) == ("yes", 100, 10)
@@ -26,7 +27,7 @@ def test_reply(endpoint) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("failure", ["hang", "cut", 429, 500, 503, 408])
-def test_retried(endpoint, failure: object) -> None:  # type: ignore[no-untyped-def]
+def test_retried(endpoint: Any, failure: object) -> None:
     endpoint.script = [failure, "yes"]
     assert model(endpoint).complete("Is it?").text == "yes"
     assert len(endpoint.asked) == 2
@@ -44,7 +45,7 @@ def test_retried(endpoint, failure: object) -> None:  # type: ignore[no-untyped-
         ("elsewhere", "307", 1),  # a redirect is not followed
     ],
 )
-def test_error(endpoint, failure: object, message: str, requests: int) -> None:  # type: ignore[no-untyped-def]
+def test_error(endpoint: Any, failure: object, message: str, requests: int) -> None:
     endpoint.always = failure
     with pytest.raises(ModelError, match=message):
         model(endpoint).complete("Is it?")
@@ -52,8 +53,8 @@ def test_error(endpoint, failure: object, message: str, requests: int) -> None: 
 
 
 def test_key_is_secret(
-    endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+    endpoint: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("MY_KEY", "sesame-1234")
     small = model(endpoint, key_variable="MY_KEY")
     CachedModel(tmp_path, small).complete("Is it?")
@@ -78,7 +79,7 @@ def test_checked_before_use(monkeypatch: pytest.MonkeyPatch) -> None:
         EndpointModel("file:///etc/passwd", "small")
 
 
-def test_images_in_prompt(endpoint, pictures: dict[str, Path]) -> None:  # type: ignore[no-untyped-def]
+def test_images_in_prompt(endpoint: Any, pictures: dict[str, Path]) -> None:
     endpoint.always = "yes"
     images = [pictures["a.png"], pictures["copy.png"]]
     model(endpoint).complete("Is <image 2> a copy of <image 1>?", images)

@@ -177,7 +177,7 @@ def test_resumed_if_nothing_changed(made: MadeClaims, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", ["hang", 429, "html"])
-def test_endpoint_always_fails(endpoint, tmp_path: Path, failure: object) -> None:  # type: ignore[no-untyped-def]
+def test_endpoint_always_fails(endpoint: Any, tmp_path: Path, failure: object) -> None:
     endpoint.always = failure
     model = EndpointModel(endpoint.url, "m", seconds=0.15, tries=1)
     outcome = verify(CLAIMS, model, tmp_path)
@@ -187,7 +187,7 @@ def test_endpoint_always_fails(endpoint, tmp_path: Path, failure: object) -> Non
     assert read_submission(tmp_path / "submission.json") == ()
 
 
-def test_one_claim_fails(endpoint, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_one_claim_fails(endpoint: Any, tmp_path: Path) -> None:
     endpoint.always = "Supported"
     endpoint.script = ["1. Did it sink?", "WST", 500]  # the answer never comes
     model = EndpointModel(endpoint.url, "m", tries=1, prices=(1, 2))

@@ -145,7 +145,7 @@ def engine_of(endpoint: Any, folder: Path, **settings: Any) -> WebSearch:
 
 
 @pytest.mark.parametrize("failure", ["hang", 429, 500])
-def test_web_retries(endpoint, tmp_path: Path, failure: object) -> None:  # type: ignore[no-untyped-def]
+def test_web_retries(endpoint: Any, tmp_path: Path, failure: object) -> None:
     endpoint.script = [failure, GOOD]
     pages = engine_of(endpoint, tmp_path).pages("boat", DAY)
     assert names(pages) == ["a"]
@@ -162,13 +162,15 @@ def test_web_retries(endpoint, tmp_path: Path, failure: object) -> None:  # type
         ({"images": {"a": "abc"}}, "answer, images, a: expected"),
     ],
 )
-def test_web_errors(endpoint, tmp_path: Path, answer: object, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_web_errors(
+    endpoint: Any, tmp_path: Path, answer: object, message: str
+) -> None:
     endpoint.always = answer
     with pytest.raises(SearchError, match=message):
         engine_of(endpoint, tmp_path).pages("boat", DAY)
 
 
-def test_web_dates(endpoint, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_web_dates(endpoint: Any, tmp_path: Path) -> None:
     late = {"url": "https://late.example", "date": "2020-05-10", "text": "Boat: false."}
     undated = {"url": "https://undated.example", "text": "A boat."}
     endpoint.script = [{"pages": [*GOOD["pages"], late, undated]}]
@@ -178,11 +180,11 @@ def test_web_dates(endpoint, tmp_path: Path) -> None:  # type: ignore[no-untyped
 
 
 def test_web_pictures(
-    endpoint,
+    endpoint: Any,
     tmp_path: Path,
     pictures: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     monkeypatch.setenv("MY_ENGINE_KEY", "s3cret")
     content = pictures["a.png"].read_bytes()
     images = {"../../x.png": base64.b64encode(content).decode()}
