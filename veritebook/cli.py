@@ -136,7 +136,7 @@ def reference_command(
     """Run chapters on the real data at full size and keep their aggregate results in
     book/reference/.
     """
-    from veritebook.reference import run_references
+    from veritebook.runs import run_references
 
     for path in run_references(name, say=lambda line: print(line, flush=True)):
         print(path)

@@ -1,12 +1,11 @@
-"""What the book finds, for its first page.
-
-One picture and one table, from the results of the chapters.
-"""
+"""The first page's findings: a figure and a table from the results of the chapters."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -21,7 +20,7 @@ __all__ = ["FINDINGS", "Finding", "write_findings"]
 
 
 class Finding(NamedTuple):
-    """A figure of a chapter, by where it stands among the chapter's results."""
+    """A number of a chapter, by its place in the chapter's results."""
 
     text: str
     chapter: str
@@ -29,7 +28,7 @@ class Finding(NamedTuple):
     row: str
     column: str
     sign: int = 1
-    """-1 turns a difference round, so that it says what the text says."""
+    """-1 reverses a difference whose text names the other side first."""
 
 
 FINDINGS = (
@@ -61,16 +60,13 @@ FINDINGS = (
     ),
     Finding("The paper's own claims that follow from its tables", "errata", "claims", "follows", "claims"),
 )  # fmt: skip
-"""What stands in the table of the first page."""
+"""Rows of the table on the first page."""
 
 _INPUTS = ("text", "image", "image+text")
 
 
 class _World(NamedTuple):
-    """A row of the picture.
-
-    Where its accuracies stand, and what a constant answer reaches.
-    """
+    """A row of the figure: its accuracies, and what a constant answer reaches."""
 
     name: str
     chapter: str
@@ -83,206 +79,139 @@ class _World(NamedTuple):
     real: bool = False
 
 
+_THREE = dict.fromkeys(_INPUTS, "Three classes")
+_SINGLY = dict.fromkeys(_INPUTS, "vmu-twitter, posts dealt one by one")
+
 _WORLDS = (
-    _World(
-        "VMU-Twitter, words only",
-        "vmu-twitter",
-        "TF-IDF",
-        {"text": "TF-IDF on captions"},
-        "larger class",
-        "accuracy",
-        real=True,
-    ),
-    _World(
-        "COSMOS, words only",
-        "cosmos",
-        "TF-IDF",
-        {"text": "groups kept whole"},
-        50.0,
-        "accuracy",
-        real=True,
-    ),
-    _World(
-        "VERITE",
-        "detector-on-verite",
-        "accuracy",
-        dict.fromkeys(_INPUTS, "Three classes"),
-        100 / 3,
-        real=True,
-    ),
-    _World(
-        "newsroom without bias",
-        "bias-lab",
-        "presets",
-        dict.fromkeys(_INPUTS, "verite"),
-        100 / 3,
-    ),
-    _World(
-        "newsroom like COSMOS",
-        "bias-lab",
-        "presets",
-        dict.fromkeys(_INPUTS, "cosmos"),
-        50.0,
-    ),
-    _World(
-        "newsroom like VMU-Twitter",
-        "bias-lab",
-        "presets",
-        dict.fromkeys(_INPUTS, "vmu-twitter, posts dealt one by one"),
-        50.0,
-    ),
-)
+    _World("VMU-Twitter, words only", "vmu-twitter", "TF-IDF", {"text": "TF-IDF on captions"}, "larger class", "accuracy", real=True),
+    _World("COSMOS, words only", "cosmos", "TF-IDF", {"text": "groups kept whole"}, 50.0, "accuracy", real=True),
+    _World("VERITE", "detector-on-verite", "accuracy", _THREE, 100 / 3, real=True),
+    _World("newsroom without bias", "bias-lab", "presets", dict.fromkeys(_INPUTS, "verite"), 100 / 3),
+    _World("newsroom like COSMOS", "bias-lab", "presets", dict.fromkeys(_INPUTS, "cosmos"), 50.0),
+    _World("newsroom like VMU-Twitter", "bias-lab", "presets", _SINGLY, 50.0),
+)  # fmt: skip
 
 
 def write_findings(places: Places) -> None:
-    """Write ``book/generated/findings.md`` from the chapters' last runs and reference
-    runs.
-    """
-    # HTML in a paragraph of its own would end at the first empty line of the picture.
-    parts = [_one_line(_html(shown)) for shown in (_picture(places), _table(places))]
+    """Write ``book/generated/findings.md`` from last runs and reference runs."""
+    numbers = _Numbers(places)
+    # HTML in a paragraph of its own would end at the first empty line of the figure.
+    parts = [_one_line(_html(shown)) for shown in (_figure(numbers), _table(numbers))]
     text = "\n\n".join(f"```{{raw}} html\n{part}\n```" for part in parts) + "\n"
     path = places.generated / "findings.md"
     if not path.exists() or read_text(path) != text:
         write_text(path, text)
 
 
-def _table(places: Places) -> Table:
+class _Numbers:
+    """Numbers of reference runs and of this build; each file is read once."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.read = functools.cache(read_results)
+
+    def reference(self, place: Finding) -> pd.Series | None:
+        return self._find(self.places.reference / f"{place.chapter}.csv", place)
+
+    def this_build(self, place: Finding) -> pd.Series | None:
+        return self._find(self.places.executed / place.chapter / "results.csv", place)
+
+    def best(self, world: _World, row: str, column: str) -> pd.Series | None:
+        """From the reference run where there is one."""
+        place = Finding("", world.chapter, world.table, row, column)
+        kept = self.reference(place)
+        return self.this_build(place) if kept is None else kept
+
+    def _find(self, path: Path, place: Finding) -> pd.Series | None:
+        if not path.is_file():
+            return None
+        results = self.read(path).set_index(["table", "row", "column"], drop=False)
+        key = (place.table, place.row, place.column)
+        return results.loc[[key]].iloc[0] if key in results.index else None
+
+
+def _table(numbers: _Numbers) -> Table:
     rows = []
-    for one in FINDINGS:
-        kept, own = (
-            _row(places, one, this_build=False),
-            _row(places, one, this_build=True),
-        )
-        rows.append(
-            {
-                "what": one.text,
-                "reference": "–" if kept is None else _figure(kept, one.sign),
-                "made from": "–" if kept is None else str(kept["source"]),
-                "this build": "–" if own is None else _figure(own, one.sign),
-                "made from ": "–" if own is None else str(own["source"]),
-            }
-        )
+    for finding in FINDINGS:
+        row = {"what": finding.text}
+        kept, own = numbers.reference(finding), numbers.this_build(finding)
+        # A frame's columns differ in name: the second "made from" ends with a space.
+        for heading, source, number in (
+            ("reference", "made from", kept),
+            ("this build", "made from ", own),
+        ):
+            row[heading] = "–" if number is None else _in_words(number, finding.sign)
+            row[source] = "–" if number is None else str(number["source"])
+        rows.append(row)
     return Table(
         pd.DataFrame(rows).set_index("what"),
         "Some of what the chapters find, with 95 % intervals where there are any",
     )
 
 
-def _picture(places: Places) -> Figure:
+def _figure(numbers: _Numbers) -> Figure:
     marks = dict(zip(_INPUTS, "s^o", strict=True))
-    told = []
+    rows = list(_rows(numbers))[::-1]
+    lines, labelled = [], set[str]()
     with style() as plt:
         fig, ax = plt.subplots(figsize=(6.6, 3.4))
-        shown = list(_worlds(places))
-        told_of: set[str] = set()
-        for at, (name, source, over) in enumerate(shown[::-1]):
-            ax.plot(
-                sorted(over.values()),
-                [at] * len(over),
-                color=COLOURS["neutral"],
-                linewidth=1,
-                zorder=0,
-            )
+        grey = COLOURS["neutral"]
+        for at, (name, source, over) in enumerate(rows):
+            ax.plot(sorted(over.values()), [at] * len(over), color=grey, lw=1, zorder=0)
             for what, value in over.items():
-                fill = COLOURS[what] if source != "newsroom" else "none"
                 ax.plot(
                     value,
                     at,
                     marks[what],
                     color=COLOURS[what],
-                    markerfacecolor=fill,
-                    label=None if what in told_of else what,
+                    markerfacecolor=COLOURS[what] if source != "newsroom" else "none",
+                    label=None if what in labelled else what,
                 )
-                told_of.add(what)
-            told.append(
-                f"{name}: "
-                + ", ".join(f"{what} {value:.1f}" for what, value in over.items())
-            )
-        ax.axvline(0, color=COLOURS["neutral"], linestyle=":")
-        ax.set(
-            yticks=range(len(shown)),
-            yticklabels=[name for name, _, _ in shown[::-1]],
-            xlabel="accuracy above chance (points)",
-        )
-        ax.set_ylim(-0.6, len(shown) - 0.4)
-        if shown:
+                labelled.add(what)
+            values = ", ".join(f"{what} {value:.1f}" for what, value in over.items())
+            lines.append(f"{name}: {values}")
+        ax.axvline(0, color=grey, linestyle=":")
+        ax.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+        ax.set(xlabel="accuracy above chance (points)", ylim=(-0.6, len(rows) - 0.4))
+        if rows:
             ax.legend(loc="upper center", bbox_to_anchor=(0.35, 1.22), ncol=3)
-    alt = (
-        "How far accuracy lies above chance, by what a detector sees. "
-        + "; ".join(told[::-1])
-        + "."
-    )
+    alt = "How far accuracy lies above chance, by what a detector sees. "
     caption = (
         "What one modality alone tells, beside both. Filled: real data; hollow:"
         " newsroom, synthetic"
     )
-    return Figure(fig, alt, caption)
+    return Figure(fig, f"{alt}{'; '.join(lines[::-1])}.", caption)
 
 
-def _worlds(places: Places) -> Iterator[tuple[str, str, dict[str, float]]]:
-    """Name, source, and accuracy above chance by input.
-
-    From the reference run where there is one.
-    """
+def _rows(numbers: _Numbers) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Name, source, and accuracy above chance by input, of the measured worlds."""
     for world in _WORLDS:
-        found = {
-            what: _best(places, world, row, world.column or what)
-            for what, row in world.rows.items()
-        }
         chance = world.chance
         if isinstance(chance, str):
-            kept = _best(places, world, chance, world.column)
-            chance = float("nan") if kept is None else float(kept["value"])
-        over = {
-            what: float(one["value"]) - chance
-            for what, one in found.items()
-            if one is not None
-        }
-        sources = {str(one["source"]) for one in found.values() if one is not None}
-        if len(over) == len(world.rows) and (
-            not world.real or "newsroom" not in sources
-        ):
+            constant = numbers.best(world, chance, world.column)
+            chance = float("nan") if constant is None else float(constant["value"])
+        over, sources = {}, set()
+        for what, row in world.rows.items():
+            number = numbers.best(world, row, world.column or what)
+            if number is not None:
+                over[what] = float(number["value"]) - chance
+                sources.add(str(number["source"]))
+        stand_in = world.real and "newsroom" in sources
+        if len(over) == len(world.rows) and not stand_in:
             yield world.name, sources.pop(), over
 
 
-def _best(places: Places, world: _World, row: str, column: str) -> pd.Series | None:
-    finding = Finding("", world.chapter, world.table, row, column)
-    kept = _row(places, finding, this_build=False)
-    return _row(places, finding, this_build=True) if kept is None else kept
-
-
-def _row(places: Places, finding: Finding, *, this_build: bool) -> pd.Series | None:
-    path = (
-        places.executed / finding.chapter / "results.csv"
-        if this_build
-        else places.reference / f"{finding.chapter}.csv"
-    )
-    if not path.is_file():
-        return None
-    found = read_results(path)
-    found = found[
-        (found["table"] == finding.table)
-        & (found["row"] == finding.row)
-        & (found["column"] == finding.column)
-    ]
-    return None if found.empty else found.iloc[0]
-
-
-def _figure(row: pd.Series, sign: int) -> str:
-    ends = sorted((sign * float(row["low"]), sign * float(row["high"])))
-    digits = 0 if row["unit"] == "claims" else 1
-    unit = {"points": " points", "%": " %"}.get(str(row["unit"]), "")
-    return with_interval(sign * float(row["value"]), ends[0], ends[1], digits) + unit
+def _in_words(number: pd.Series, sign: int) -> str:
+    low, high = sorted((sign * float(number["low"]), sign * float(number["high"])))
+    digits = 0 if number["unit"] == "claims" else 1
+    unit = {"points": " points", "%": " %"}.get(str(number["unit"]), "")
+    return with_interval(sign * float(number["value"]), low, high, digits) + unit
 
 
 def _html(shown: Figure | Table) -> str:
-    """HTML that is the same each time.
-
-    A figure's ids are numbered as they come, and this page has one figure.
-    """
-    return re.sub(
-        r'(id="|#)f\d+-', r"\1finding-", str(shown._repr_mimebundle_()["text/html"])
-    )
+    """HTML with the same ids each time: a figure's ids are numbered as they come."""
+    content = str(shown._repr_mimebundle_()["text/html"])
+    return re.sub(r'(id="|#)f\d+-', r"\1finding-", content)
 
 
 def _one_line(text: str) -> str:

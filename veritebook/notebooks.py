@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,22 @@ __all__ = ["Notebook", "Parameter", "list_notebooks", "open_notebook", "read_not
 _RULE = re.compile(
     r"^(?:\{(?P<choices>[^}]*)\}|\(from\s+(?P<least>[-\d.]+)(?:\s+to\s+(?P<most>[-\d.]+))?\))\s*(?P<text>.*)$"
 )
+
+
+_KINDS = {"int": "an integer", "float": "a number", "bool": "true or false"}
+_BOOLEANS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "0": False,
+}
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "bool": lambda value: _BOOLEANS[value.strip().lower()],
+}
 
 
 @dataclass(frozen=True)
@@ -71,53 +87,25 @@ class Parameter:
         ParameterError
             It does not parse, or is outside what the parameter allows.
         """
-        wanted = {
-            "int": "an integer",
-            "float": "a number",
-            "bool": "true or false",
-        }.get(self.kind, "text")
-        parsed = self._parse(value, wanted)
-        if (
-            isinstance(parsed, (int, float)) and not -(2**32) < parsed < 2**32
-        ):  # NaN is not, either
-            raise ParameterError(
-                f"parameter {self.name}: expected {wanted} below 2**32, found"
-                f" {value!r}."
-            )
+        wanted = _KINDS.get(self.kind, "text")
+        try:
+            parsed = _PARSERS.get(self.kind, str)(value)
+        except (ValueError, KeyError) as error:
+            raise self._error(wanted, repr(value)) from error
+        # NaN is not between them, either.
+        if isinstance(parsed, int | float) and not -(2**32) < parsed < 2**32:
+            raise self._error(f"{wanted} below 2**32", repr(value))
         if self.choices and str(parsed) not in self.choices:
-            raise ParameterError(
-                f"parameter {self.name}: expected one of {', '.join(self.choices)},"
-                f" found {value!r}."
-            )
-        if self.least is not None and not self.least <= parsed <= (
-            self.most if self.most is not None else float("inf")
-        ):
-            raise ParameterError(
-                f"parameter {self.name}: expected {self.limits}, found {value}."
-            )
+            raise self._error(self.limits, repr(value))
+        most = float("inf") if self.most is None else self.most
+        if self.least is not None and not self.least <= parsed <= most:
+            raise self._error(self.limits, value)
         return parsed
 
-    def _parse(self, value: str, wanted: str) -> Any:
-        kind = self.kind
-        try:
-            if kind == "int":
-                return int(value)
-            if kind == "float":
-                return float(value)
-            if kind == "bool":
-                return {
-                    "true": True,
-                    "yes": True,
-                    "1": True,
-                    "false": False,
-                    "no": False,
-                    "0": False,
-                }[value.strip().lower()]
-        except (ValueError, KeyError) as error:
-            raise ParameterError(
-                f"parameter {self.name}: expected {wanted}, found {value!r}."
-            ) from error
-        return value
+    def _error(self, wanted: str, value: str) -> ParameterError:
+        return ParameterError(
+            f"parameter {self.name}: expected {wanted}, found {value}."
+        )
 
 
 @dataclass(frozen=True)
@@ -133,30 +121,31 @@ class Notebook:
     @property
     def title(self) -> str:
         """Its first heading."""
-        found = re.search(
-            r"^# (.+)$",
-            "\n".join(
-                cell.source for cell in self.node.cells if cell.cell_type == "markdown"
-            ),
-            re.MULTILINE,
-        )
+        found = re.search(r"^# (.+)$", self._sources("markdown"), re.MULTILINE)
         return found.group(1).strip() if found else self.name
 
     @property
     def code(self) -> str:
         """Source of its code cells."""
-        cells = (one.source for one in self.node.cells if one.cell_type == "code")
-        return "\n".join(cells)
+        return self._sources("code")
+
+    def _sources(self, kind: str) -> str:
+        return "\n".join(c.source for c in self.node.cells if c.cell_type == kind)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What its header says under ``verite:``."""
+        return dict(self.node.metadata.get("verite", {}))
 
     @property
     def data(self) -> tuple[str, ...]:
         """Data sets that it may read, from its header."""
-        return tuple(self.node.metadata.get("verite", {}).get("data", ()))
+        return tuple(self.header.get("data", ()))
 
     @property
     def week(self) -> int:
         """Week of the course, from its header; 0 if it has none."""
-        return int(self.node.metadata.get("verite", {}).get("week", 0))
+        return int(self.header.get("week", 0))
 
     @property
     def synthetic(self) -> bool:
@@ -164,12 +153,12 @@ class Notebook:
 
         Its reference run is then no evidence, and says so.
         """
-        return bool(self.node.metadata.get("verite", {}).get("synthetic", False))
+        return bool(self.header.get("synthetic", False))
 
     @property
     def newsroom_tables(self) -> tuple[str, ...]:
         """Tables made from a newsroom on a page about real data, from its header."""
-        return tuple(self.node.metadata.get("verite", {}).get("newsroom", ()))
+        return tuple(self.header.get("newsroom", ()))
 
     def check(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Parse values from the command line.
@@ -181,12 +170,8 @@ class Notebook:
             parse.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            listing = (
-                "\n".join(describe(parameter) for parameter in self.parameters)
-                or "  (none)"
-            )
+        if unknown := [name for name in given if name not in known]:
+            listing = "\n".join(map(describe, self.parameters)) or "  (none)"
             raise ParameterError(
                 f"notebook {self.name} has no parameter {name_some(unknown)}. It"
                 f" has:\n{listing}"
@@ -246,10 +231,8 @@ def _parameters(node: Any, path: Path) -> tuple[Parameter, ...]:
     cells = [
         cell for cell in node.cells if "parameters" in cell.metadata.get("tags", ())
     ]
-    found = PythonTranslator.inspect(cells[0]) if cells else []
     parameters = []
-    for one in found:
-        rule = _RULE.match(one.help)
+    for one in PythonTranslator.inspect(cells[0]) if cells else []:
         try:
             default = ast.literal_eval(one.default)
         except (ValueError, SyntaxError) as error:
@@ -257,25 +240,18 @@ def _parameters(node: Any, path: Path) -> tuple[Parameter, ...]:
                 f"{path}: parameter {one.name} has the default {one.default}; expected"
                 " a plain value."
             ) from error
+        kind = one.inferred_type_name
+        rule = _RULE.match(one.help)
+        choices, least, most, text = rule.groups() if rule else ("", "", "", one.help)
         parameters.append(
             Parameter(
-                name=one.name,
-                kind=(
-                    one.inferred_type_name
-                    if one.inferred_type_name != "None"
-                    else type(default).__name__
-                ),
-                default=default,
-                text=rule.group("text") if rule else one.help,
-                choices=(
-                    tuple(part.strip() for part in rule.group("choices").split(","))
-                    if rule and rule.group("choices")
-                    else ()
-                ),
-                least=(
-                    float(rule.group("least")) if rule and rule.group("least") else None
-                ),
-                most=float(rule.group("most")) if rule and rule.group("most") else None,
+                one.name,
+                type(default).__name__ if kind == "None" else kind,
+                default,
+                text,
+                tuple(map(str.strip, choices.split(","))) if choices else (),
+                float(least) if least else None,
+                float(most) if most else None,
             )
         )
     return tuple(parameters)

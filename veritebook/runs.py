@@ -1,4 +1,7 @@
-"""Run one notebook through papermill, with checked parameters and a record."""
+"""Run notebooks through papermill, with checked parameters and a record.
+
+Reference runs are on the real data, at full size; their results are committed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,13 @@ from nbclient.exceptions import DeadKernelError
 from tqdm import TqdmWarning
 
 from verite import errors
-from verite.errors import RunError, StoppedError
+from verite.errors import (
+    DataError,
+    ParameterError,
+    RunError,
+    StoppedError,
+    name_some,
+)
 from verite.files import (
     atomic_path,
     lock,
@@ -28,11 +37,12 @@ from verite.files import (
     write_json,
     write_text,
 )
-from veritebook.notebooks import open_notebook
+from veritebook.notebooks import list_notebooks, open_notebook
 from veritebook.places import find_places
 from veritebook.record import input_key
+from veritebook.results import SYNTHETIC, read_results
 
-__all__ = ["Run", "run_notebook"]
+__all__ = ["Run", "run_notebook", "run_references"]
 
 _OURS = {name for name in errors.__all__ if name.endswith("Error")}
 _STOPPED = "stopped. What had finished is kept; run the same command to go on."
@@ -87,26 +97,69 @@ def run_notebook(
         _environment(folder, Path(scratch), input_key(notebook, values)),
     ):
         failed.unlink(missing_ok=True)
-        source, finished = (
-            Path(scratch) / "source.ipynb",
-            Path(scratch) / "finished.ipynb",
-        )
+        source, finished = (Path(scratch, f"{x}.ipynb") for x in ("source", "finished"))
         notebook.write_plain(source)
         problem = _execute(source, finished, values)
         if finished.exists():
-            node = _tidy(finished)
-            _write(node, failed if problem else target)
+            _tidy(finished, failed if problem else target)
         if not problem:
             _put_in_place(Path(scratch), folder, target)
     if problem:
-        kept = (
-            " Finished blocks are kept: run again to go on."
-            if (folder / "blocks").is_dir()
-            else ""
-        )
         cells = f"\nIts cells so far: {failed}." if failed.exists() else ""
-        raise RunError(f"notebook {name}: {problem}{cells}{kept}")
+        if (folder / "blocks").is_dir():
+            cells += " Finished blocks are kept: run again to go on."
+        raise RunError(f"notebook {name}: {problem}{cells}")
     return Run(name, target, folder)
+
+
+def run_references(
+    names: Sequence[str] = (), say: Callable[[str], None] = print
+) -> list[Path]:
+    """Run notebooks with the parameters in their header under ``verite: reference:``.
+
+    Results and record go to ``book/reference/NAME.csv`` and ``NAME.json``; later builds
+    show them beside their own. Finished blocks of a stopped run are used again.
+
+    Raises
+    ------
+    ParameterError
+        A notebook that was named has no reference parameters.
+    DataError
+        A run read synthetic data, though its header neither says ``synthetic: true``
+        nor names the table under ``newsroom:``.
+    """
+    places = find_places()
+    written = []
+    for name in names or list_notebooks():
+        notebook = open_notebook(name)
+        wanted = notebook.header.get("reference")
+        if wanted is None:
+            if names:
+                raise ParameterError(
+                    f"notebook {name} has no reference run: its header has no verite:"
+                    " reference: parameters."
+                )
+            continue
+        values = {key: str(value) for key, value in wanted.items()}
+        listed = ", ".join(f"{key} = {value}" for key, value in values.items())
+        say(f"{name}: reference run with {listed or 'its own values'}")
+        run = run_notebook(name, values, out=places.executed / "reference")
+        results = read_results(run.folder / "results.csv")
+        synthetic = results[
+            results["source"].isin(SYNTHETIC)
+            & ~results["table"].isin(notebook.newsroom_tables)
+        ]
+        if len(synthetic) and not notebook.synthetic:
+            raise DataError(
+                f"notebook {name} ran on {synthetic['source'].iloc[0]}, which is"
+                f" synthetic ({name_some(synthetic['table'].unique())}); a reference"
+                " run needs the real data. See: verite data status."
+            )
+        written.append(places.reference / f"{name}.csv")
+        write_text(written[-1], read_text(run.folder / "results.csv"))
+        record = json.loads(read_text(run.folder / "record.json"))
+        write_json(places.reference / f"{name}.json", record)
+    return written
 
 
 def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
@@ -118,9 +171,10 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
         from papermill import PapermillExecutionError, execute_notebook
     from traitlets.config import Config
 
-    logging.getLogger("papermill").setLevel(
-        logging.CRITICAL
-    )  # whatever goes wrong is reported below, once
+    # Whatever goes wrong is reported below, once.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
+    # Sockets in this run's own folder: others on the machine could read ports.
+    kernel = {"transport": "ipc", "ip": str(source.with_name("kernel"))}
     try:
         execute_notebook(
             str(source),
@@ -130,19 +184,9 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
             progress_bar=sys.stderr.isatty(),
             stderr_file=sys.stderr,
             cwd=str(Path.cwd()),
-            # Sockets in this run's own folder: ports could be read by others on the
-            # machine.
-            config=Config(
-                {
-                    "KernelManager": {
-                        "transport": "ipc",
-                        "ip": str(source.with_name("kernel")),
-                    }
-                }
-            ),
-            extra_arguments=[
-                "--log-level=CRITICAL"
-            ],  # a kernel that is told to stop complains about its own sockets
+            config=Config({"KernelManager": kernel}),
+            # A kernel that is told to stop complains about its own sockets.
+            extra_arguments=["--log-level=CRITICAL"],
         )
     except KeyboardInterrupt:
         raise StoppedError(_STOPPED) from None
@@ -162,23 +206,17 @@ def _execute(source: Path, finished: Path, values: Mapping[str, Any]) -> str:
 
 
 def _put_in_place(scratch: Path, folder: Path, target: Path) -> None:
-    """Give results and record their places, the record last.
-
-    It names the digests of what it belongs to.
-    """
-    results, record = scratch / "results.csv", scratch / "record.json"
-    if not record.exists():
-        return
-    write_text(folder / results.name, read_text(results))
-    write_json(
-        folder / record.name, {**json.loads(read_text(record)), "page": sha256(target)}
-    )
+    """Move results and record to their folder, the record last: it has digests."""
+    if (scratch / "record.json").exists():
+        write_text(folder / "results.csv", read_text(scratch / "results.csv"))
+        record = json.loads(read_text(scratch / "record.json"))
+        write_json(folder / "record.json", {**record, "page": sha256(target)})
 
 
-def _tidy(path: Path) -> Any:
-    """Drop what differs from run to run, and progress bars.
+def _tidy(path: Path, target: Path) -> None:
+    """Copy a finished notebook without progress bars and what differs between runs.
 
-    Hide the cell that papermill put in.
+    The cell that papermill put in is hidden.
     """
     import nbformat
 
@@ -191,22 +229,17 @@ def _tidy(path: Path) -> Any:
         if "injected-parameters" in tags:
             cell["id"] = f"injected-{at}"
             cell.metadata["tags"] = [*tags, "remove-cell"]
-        outputs = []
-        for output in cell.get("outputs", []):
-            if output.output_type == "stream" and output.name == "stderr":
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            if output.get("name") == "stderr":
                 output["text"] = _BARS.sub("", output.text)
-                if not output.text.strip():
-                    continue
-            outputs.append(output)
-        if cell.cell_type == "code":
-            cell["outputs"] = outputs
-    return node
-
-
-def _write(node: Any, path: Path) -> None:
-    import nbformat
-
-    with atomic_path(path) as temporary:
+        cell["outputs"] = [
+            output
+            for output in cell.outputs
+            if output.get("name") != "stderr" or output.text.strip()
+        ]
+    with atomic_path(target) as temporary:
         nbformat.write(node, temporary)  # type: ignore[no-untyped-call]
 
 

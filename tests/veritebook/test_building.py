@@ -11,9 +11,8 @@ from verite.errors import DataError, MissingDataError, ParameterError, RunError
 from veritebook import record
 from veritebook.book import build_book, run_stale, stale_notebooks
 from veritebook.places import find_places
-from veritebook.reference import run_references
 from veritebook.results import read_results
-from veritebook.runs import run_notebook
+from veritebook.runs import run_notebook, run_references
 from veritebook.status import write_status
 
 SMALL = """\

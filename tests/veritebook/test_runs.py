@@ -164,7 +164,7 @@ def test_an_output_that_cannot_be_written_is_named(checkout, tmp_path):
     checkout()
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(
-        VeriteError, match="cannot write into .*file.*Choose another folder with --out"
+        VeriteError, match="cannot write to .*file.*Choose another folder"
     ):
         run_notebook("small", out=tmp_path / "file")
 
