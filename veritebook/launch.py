@@ -1,6 +1,4 @@
-"""Running a chapter elsewhere.
-
-The command that repeats it with other values, and notebooks that Binder and Colab open.
+"""Rerun a chapter: the command, and notebooks that Binder and Colab open.
 
 Executed notebooks are never committed. Binder opens a chapter's source, which jupytext
 turns into a notebook. Colab opens notebooks only, so the workflow of the repository's
@@ -36,7 +34,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
 
 def rerun_command(name: str, values: Mapping[str, Any]) -> str:
-    r"""Command that runs a chapter with given values, one parameter a line, for a shell.
+    r"""Shell command that runs a chapter with given values, one parameter per line.
 
     >>> print(rerun_command("errata", {"verdict": "follows in part", "longest": 400}))
     verite run errata \
@@ -49,8 +47,7 @@ def rerun_command(name: str, values: Mapping[str, Any]) -> str:
 
 
 def binder_url(repository: str, name: str) -> str:
-    """Address under which Binder builds the repository's environment and opens a
-    chapter's source.
+    """Address under which Binder opens a chapter's source, in a built environment.
 
     Parameters
     ----------
@@ -67,7 +64,8 @@ def binder_url(repository: str, name: str) -> str:
     >>> binder_url("owner/book", "errata")
     'https://mybinder.org/v2/gh/owner/book/HEAD?labpath=notebooks%2Ferrata.md'
     """
-    return f"https://mybinder.org/v2/gh/{_checked(repository)}/HEAD?labpath={quote(f'notebooks/{name}.md', safe='')}"
+    path = quote(f"notebooks/{name}.md", safe="")
+    return f"https://mybinder.org/v2/gh/{_checked(repository)}/HEAD?labpath={path}"
 
 
 def colab_url(repository: str, name: str) -> str:
@@ -78,26 +76,19 @@ def colab_url(repository: str, name: str) -> str:
     >>> colab_url("owner/book", "errata")
     'https://colab.research.google.com/github/owner/book/blob/launch/errata.ipynb'
     """
-    return f"https://colab.research.google.com/github/{_checked(repository)}/blob/{BRANCH}/{name}.ipynb"
+    github = f"https://colab.research.google.com/github/{_checked(repository)}"
+    return f"{github}/blob/{BRANCH}/{name}.ipynb"
 
 
 def launch_notebook(name: str, repository: str) -> Any:
     """Make a chapter that runs where nothing is installed.
 
-    Its first cell installs the package from the repository.
-
-    Parameters
-    ----------
-    name
-        The chapter's.
-    repository
-        ``OWNER/NAME`` on GitHub.
+    Its first cell installs the package from the repository, ``OWNER/NAME`` on GitHub;
+    the rest is the student's edition, without outputs.
 
     Returns
     -------
     nbformat.NotebookNode
-        The student's edition of the chapter, which says in plain words what only the
-        book can fill in. Without outputs.
 
     Raises
     ------
@@ -109,9 +100,10 @@ def launch_notebook(name: str, repository: str) -> Any:
     from veritebook.course import for_students
 
     node = for_students(open_notebook(name))
+    address = f"git+https://github.com/{_checked(repository)}"
     source = (
         "# Once, and it takes a few minutes. Restart the session if you are asked"
-        f" to.\n%pip install --quiet {_source(repository)}"
+        f" to.\n%pip install --quiet {address}"
     )
     node.cells.insert(0, v4.new_code_cell(source, id="install"))  # type: ignore[no-untyped-call]
     return node
@@ -120,10 +112,7 @@ def launch_notebook(name: str, repository: str) -> Any:
 def write_launch_notebooks(
     folder: str | os.PathLike[str], repository: str
 ) -> list[Path]:
-    """Write :func:`launch_notebook` of every chapter as ``NAME.ipynb``.
-
-    Return the files.
-    """
+    """Write :func:`launch_notebook` of every chapter as ``NAME.ipynb``; return all."""
     import nbformat
 
     from verite.files import atomic_path
@@ -134,10 +123,6 @@ def write_launch_notebooks(
         with atomic_path(written[-1]) as temporary:
             nbformat.write(launch_notebook(name, repository), temporary)  # type: ignore[no-untyped-call]
     return written
-
-
-def _source(repository: str) -> str:
-    return f"git+https://github.com/{_checked(repository)}"
 
 
 def _checked(repository: str) -> str:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from verite.errors import DataError, MissingDataError, RunError, name_some
+from veritebook.notebooks import Notebook
 from veritebook.places import Places, find_places
 
 __all__ = ["Shown", "build_slides", "find_shown"]
@@ -63,10 +64,10 @@ def find_shown(page: str, name: str) -> Shown:
         raise MissingDataError(
             f"no executed notebook {path}. Run it first: verite run {page}."
         )
-    cells = nbformat.read(path, as_version=4).cells  # type: ignore[no-untyped-call]
+    node = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     outputs = [
         "".join(output.get("data", {}).get("text/html", ""))
-        for cell in cells
+        for cell in node.cells
         for output in cell.get("outputs", [])
     ]
     named = [
@@ -80,25 +81,13 @@ def find_shown(page: str, name: str) -> Shown:
             f"{path.name} shows {len(found)} things under the name {name!r}, expected"
             f" one. It has: {name_some((n for n, _ in named), 40)}."
         )
-    heading = next(
-        (
-            re.search(r"^# (.+)$", cell.source, re.MULTILINE)
-            for cell in cells
-            if cell.cell_type == "markdown"
-        ),
-        None,
-    )
     # Pages number their figures' ids alike, and a slide deck takes figures of many.
     own = _IDS.sub(rf"\g<1>{page}-\g<2>", found[0])
     dataset = read_record(places, page).get("dataset", "")
-    source = (
-        "drawn by the newsroom"
-        if 'class="verite-pictures"' in own
-        else f"page made from {dataset}"
-        if dataset
-        else ""
-    )
-    return Shown(own, heading[1] if heading else page, source)
+    source = f"page made from {dataset}" if dataset else ""
+    if 'class="verite-pictures"' in own:
+        source = "drawn by the newsroom"
+    return Shown(own, Notebook(page, path, node, ()).title, source)
 
 
 def build_slides(places: Places, say: Callable[[str], None] = print) -> Path:
@@ -117,28 +106,12 @@ def build_slides(places: Places, say: Callable[[str], None] = print) -> Path:
             ' "verite[book]".'
         )
     say("building the slides")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-b",
-        "revealjs",
-        "--fail-on-warning",
-        "--nitpicky",
-        "--keep-going",
-        "--quiet",
-    ]
-    command += [
-        "--fresh-env",
-        "--doctree-dir",
-        str(places.root / "_build" / ".slides"),
-        str(places.slides),
-        str(places.built_slides),
-    ]
-    environment = {
-        **os.environ,
-        "PYTHONWARNINGS": "ignore",
-    }  # warnings of the tool's own imports; those of the build are errors
+    options = "--fail-on-warning --nitpicky --keep-going --quiet --fresh-env"
+    folders = [places.root / "_build" / ".slides", places.slides, places.built_slides]
+    command = [sys.executable, "-m", "sphinx", "-b", "revealjs", *options.split()]
+    command += ["--doctree-dir", *map(str, folders)]
+    # Warnings of the tool's own imports; those of the build are errors.
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
         command,
         cwd=places.root,

@@ -216,7 +216,7 @@ def wide_table(
     if pd.api.types.is_integer_dtype(frame[values]):
         wide = wide.fillna(0).astype(int)
     if isinstance(formats, str):
-        formats = dict.fromkeys(wide, formats)
+        formats = dict.fromkeys(wide.columns.tolist(), formats)
     wide = wide.rename_axis(corner).rename_axis(None, axis=1)
     return Table(wide, caption, formats, name)
 

@@ -78,10 +78,10 @@ def _stay_at_home(
     """
     for kind in ("script_files", "css_files"):
         context[kind] = [
-            one
-            for one in context.get(kind, [])
-            if "thebe"
-            not in f"{getattr(one, 'filename', one)} {getattr(one, 'attributes', '')}"
+            file
+            for file in context.get(kind, [])
+            if "thebe" not in f"{getattr(file, 'filename', file)}"
+            f" {getattr(file, 'attributes', '')}"
         ]
 
 

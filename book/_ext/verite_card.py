@@ -38,27 +38,33 @@ _HOW = "book/read-and-rerun"
 
 def _took(record: Mapping[str, Any]) -> str:
     cores = record["machine"].rpartition(", ")[2]  # "Linux x86_64, 2 cores"
-    return (
-        f"{in_words(record['seconds'])} and {in_gigabytes(record['peak memory MB'])} on"
-        f" {cores}"
-    )
+    memory = in_gigabytes(record["peak memory MB"])
+    return f"{in_words(record['seconds'])} and {memory} on {cores}"
 
 
 def _costs(record: Mapping[str, Any], reference: Mapping[str, Any]) -> list[nodes.Node]:
     """The line about time and memory; none where nothing is known."""
     runs = {"This page took": record, "its reference run took": reference}
-    known = [f"{what} {_took(run)}" for what, run in runs.items() if run]
-    if not known:
+    text = "; ".join(f"{what} {_took(run)}" for what, run in runs.items() if run)
+    if not text:
         return []
-    text = "; ".join(known)
-    return [
-        nodes.paragraph(
-            "",
-            "",
-            nodes.strong("", "Time and memory."),
-            nodes.Text(f" {text[0].upper()}{text[1:]}."),
-        )
-    ]
+    heading = nodes.strong("", "Time and memory.")
+    line = nodes.Text(f" {text[0].upper()}{text[1:]}.")
+    return [nodes.paragraph("", "", heading, line)]
+
+
+def _refer(page: str, words: str, asking: str, *, explicit: bool) -> nodes.Node:
+    """Link from the page ``asking`` to another page of the book."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", words),
+        refdomain="std",
+        reftype="doc",
+        reftarget=f"/{page}",
+        refdoc=asking,
+        refexplicit=explicit,
+        refwarn=True,
+    )
 
 
 def _link(words: str, address: str) -> nodes.reference:
@@ -86,27 +92,12 @@ def _rerun(app: Sphinx, docname: str, values: Mapping[str, Any]) -> list[nodes.N
         "", "In a clone of this book's repository, with its environment active"
     )
     if _HOW in app.env.found_docs:
-        how = {
-            "refdomain": "std",
-            "reftype": "doc",
-            "reftarget": f"/{_HOW}",
-            "refdoc": docname,
-            "refexplicit": True,
-            "refwarn": True,
-        }
-        before += [
-            nodes.Text(" ("),
-            addnodes.pending_xref("", nodes.inline("", "how to get them"), **how),
-            nodes.Text(")"),
-        ]
+        how = _refer(_HOW, "how to get them", docname, explicit=True)
+        before += [nodes.Text(" ("), how, nodes.Text(")")]
     before += nodes.Text(", change what you like and run:")
+    head = "<summary>Rerun with your own values</summary>"
     folded = [
-        nodes.raw(
-            "",
-            '<details class="verite-rerun"><summary>Rerun with your own'
-            " values</summary>",
-            format="html",
-        ),
+        nodes.raw("", f'<details class="verite-rerun">{head}', format="html"),
         before,
         nodes.literal_block(command, command, language="text"),
         *_links(app, docname),
@@ -133,15 +124,8 @@ def _add_card(app: Sphinx, doctree: nodes.document) -> None:
     values = record.get("parameters") or {
         one.name: one.default for one in open_notebook(name).parameters
     }
-    title.parent.insert(
-        1,
-        nodes.container(
-            "",
-            *_costs(record, reference),
-            *_rerun(app, docname, values),
-            classes=["verite-card"],
-        ),
-    )
+    parts = _costs(record, reference) + _rerun(app, docname, values)
+    title.parent.insert(1, nodes.container("", *parts, classes=["verite-card"]))
 
 
 def _find_repository(app: Sphinx, config: Config) -> None:
@@ -151,9 +135,7 @@ def _find_repository(app: Sphinx, config: Config) -> None:
 
 
 def _write_notebooks(app: Sphinx, failed: Exception | None) -> None:
-    """Put the notebooks to download into words that Jupyter shows, and make those that
-    the links to Colab open.
-    """
+    """Put downloads into words that Jupyter shows; make what the Colab links open."""
     if failed is not None or app.builder.name != "html":
         return
     for path in (Path(app.outdir) / "_sources" / _FOLDER).glob("*.ipynb"):
@@ -176,16 +158,8 @@ class WeekRole(SphinxRole):
         """Refer to each chapter by its title, in the order of the book."""
         links: list[nodes.Node] = []
         for notebook in notebooks_of_week(int(self.text), course_notebooks()[:-1]):
-            about = {
-                "refdomain": "std",
-                "reftype": "doc",
-                "reftarget": f"/{_FOLDER}{notebook.name}",
-                "refdoc": self.env.docname,
-                "refexplicit": False,
-                "refwarn": True,
-            }
-            inner = nodes.inline("", notebook.title)
-            link = addnodes.pending_xref("", inner, **about)
+            page, title = f"{_FOLDER}{notebook.name}", notebook.title
+            link = _refer(page, title, self.env.docname, explicit=False)
             links += [nodes.Text(", "), link] if links else [link]
         return links, []
 

@@ -82,24 +82,17 @@ class ShownDomain(Domain):
         if target in pages.get(asking, {}):
             return asking, pages[asking][target]
         page, _, name = target.partition("/")
-        return next(
-            (
-                (one, pages[one][name])
-                for one in sorted(pages)
-                if PurePosixPath(one).name == page and name in pages[one]
-            ),
-            None,
-        )
+        for docname in sorted(pages):
+            if PurePosixPath(docname).name == page and name in pages[docname]:
+                return docname, pages[docname][name]
+        return None
 
     def words(self, asking: str, target: str) -> tuple[str, str]:
-        """Number, and the title of the page where it stands, which is empty for the
-        same page; both empty for nothing.
-        """
+        """Number, and title of the page if it is another; empty for unknown names."""
         if (found := self.find(asking, target)) is None:
             return "", ""
-        return found[1].number, (
-            "" if found[0] == asking else self.env.titles[found[0]].astext()
-        )
+        page, shown = found
+        return shown.number, "" if page == asking else self.env.titles[page].astext()
 
     def resolve_xref(
         self,
@@ -115,11 +108,9 @@ class ShownDomain(Domain):
         if (found := self.find(fromdocname, target)) is None:
             return None
         number, title = self.words(fromdocname, target)
-        words = (
-            [nodes.Text(number), nodes.Text(" of "), nodes.emphasis("", title)]
-            if title
-            else [nodes.Text(number)]
-        )
+        words: list[nodes.Node] = [nodes.Text(number)]
+        if title:
+            words += [nodes.Text(" of "), nodes.emphasis("", title)]
         return make_refnode(builder, fromdocname, found[0], found[1].anchor, words)
 
     def resolve_any_xref(self, *_: Any) -> list[tuple[str, nodes.reference]]:
@@ -134,14 +125,15 @@ class ShownRole(SphinxRole):
         """Note what is asked for; it is looked up when all pages are read."""
         page = self.env.docname
         self.env.domaindata["verite"]["asked"].setdefault(page, []).append(self.text)
-        about = {
-            "refdomain": "verite",
-            "reftype": "shown",
-            "reftarget": self.text,
-            "refdoc": page,
-            "refwarn": True,
-        }
-        node = addnodes.pending_xref("", nodes.inline("", self.text), **about)
+        node = addnodes.pending_xref(
+            "",
+            nodes.inline("", self.text),
+            refdomain="verite",
+            reftype="shown",
+            reftarget=self.text,
+            refdoc=page,
+            refwarn=True,
+        )
         self.set_source_info(node)
         return [node], []
 
@@ -161,9 +153,7 @@ class _Numbers:
         if not name:
             return number, ""
         anchor = f"{self.page}-{kind}-{nodes.make_id(name)}"
-        if name in self.known or any(
-            one.anchor == anchor for one in self.known.values()
-        ):
+        if anchor in {shown.anchor for shown in self.known.values()}:
             _LOG.warning(
                 "two figures or tables of this page are called %r. Give one of them"
                 " another name.",
@@ -192,10 +182,8 @@ class _Numbers:
 
 
 def _captioned(number: str, caption: str | None) -> str:
-    return (
-        "<span"
-        f' class="verite-number">{number}.</span>{f" {caption}" if caption else ""}'
-    )
+    label = f'<span class="verite-number">{number}.</span>'
+    return f"{label} {caption}" if caption else label
 
 
 def _number(app: Sphinx, doctree: nodes.document) -> None:
