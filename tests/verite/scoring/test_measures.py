@@ -4,7 +4,7 @@ consistency with counting by hand.
 
 from __future__ import annotations
 
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -32,80 +32,44 @@ def tables(seeds: int = 1) -> st.SearchStrategy[pd.DataFrame]:
     )
 
 
+METRICS = {
+    "accuracy": metrics.accuracy_score,
+    "balanced accuracy": metrics.balanced_accuracy_score,
+    "macro-F1": partial(metrics.f1_score, average="macro", zero_division=0),
+}
+COLUMNS = ["pair_id", "image_id", "text_id", "label", "group", "prediction", "seed"]
+
+
 def made(rows: list[tuple[str, list[str], int]]) -> pd.DataFrame:
+    """Pairs of (label, answers of the seeds, group)."""
     cells = [
-        (
-            str(at),
-            f"i{group}{at % 2}",
-            f"t{group}{at % 3}",
-            label,
-            f"g{group}",
-            answer,
-            seed,
-        )
-        for at, (label, answers, group) in enumerate(rows)
+        (str(i), f"i{g}{i % 2}", f"t{g}{i % 3}", label, f"g{g}", answer, seed)
+        for i, (label, answers, g) in enumerate(rows)
         for seed, answer in enumerate(answers)
     ]
-    table = pd.DataFrame(
-        cells,
-        columns=[
-            "pair_id",
-            "image_id",
-            "text_id",
-            "label",
-            "group",
-            "prediction",
-            "seed",
-        ],
-    )
+    table = pd.DataFrame(cells, columns=COLUMNS)
     return table if len(set(table["seed"])) > 1 else table.drop(columns="seed")
 
 
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true:UserWarning")
 @settings(deadline=None, max_examples=25)
 @given(tables(), st.sampled_from(sorted(PROTOCOLS)))
 def test_figures(table: pd.DataFrame, protocol: str) -> None:
     if protocol in find_unscorable(table):
         return
-    found = measure(table, protocol, resamples=5).set_index("metric")
-    rows = PROTOCOLS[protocol].select(table)
-    truth, called = (
-        rows["label"].tolist(),
-        PROTOCOLS[protocol].to_classes(rows["prediction"]).tolist(),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # scikit-learn's, of classes that are predicted but absent
-        expected = {
-            "accuracy": metrics.accuracy_score(truth, called),
-            "balanced accuracy": metrics.balanced_accuracy_score(truth, called),
-            "macro-F1": metrics.f1_score(truth, called, average="macro"),
-        }
-    assert found["value"][list(expected)].to_dict() == pytest.approx(expected)
+    figures = measure(table, protocol, resamples=5).set_index("metric")
     plain = score(table, protocol, resamples=5).set_index("metric")
-    pd.testing.assert_frame_equal(found.loc[plain.index, plain.columns], plain)
-
-
-@settings(deadline=None, max_examples=25)
-@given(tables(), st.sampled_from(sorted(PROTOCOLS)))
-def test_best_constant(table: pd.DataFrame, protocol: str) -> None:
-    if protocol in find_unscorable(table):
-        return
-    found = measure(table, protocol, resamples=2).set_index("metric")["constant"]
-    truth = PROTOCOLS[protocol].select(table)["label"].tolist()
-    constants = [[answer] * len(truth) for answer in set(truth)]
-    assert found["accuracy"] == pytest.approx(
-        max(metrics.accuracy_score(truth, one) for one in constants)
-    )
-    assert found["balanced accuracy"] == pytest.approx(
-        max(metrics.balanced_accuracy_score(truth, one) for one in constants)
-    )
-    best = max(
-        metrics.f1_score(truth, one, average="macro", zero_division=0)
-        for one in constants
-    )
-    assert found["macro-F1"] == pytest.approx(best)
-    assert found.filter(like="accuracy: ").isna().all()
+    pd.testing.assert_frame_equal(figures.loc[plain.index, plain.columns], plain)
+    rows = PROTOCOLS[protocol].select(table)
+    truth = rows["label"].tolist()
+    predicted = PROTOCOLS[protocol].to_classes(rows["prediction"]).tolist()
+    constants = [[label] * len(truth) for label in set(truth)]
+    for name, metric in METRICS.items():
+        row = figures.loc[name]
+        assert row["value"] == pytest.approx(metric(truth, predicted))
+        best = max(metric(truth, constant) for constant in constants)
+        assert row["constant"] == pytest.approx(best)
+    assert figures["constant"].filter(like="accuracy: ").isna().all()
 
 
 @settings(deadline=None, max_examples=20)
@@ -171,44 +135,40 @@ def test_binary_benchmark() -> None:
     assert measure(table, "all-false", resamples=2)["value"].tolist() == [1.0] * 5
 
 
-def balanced(answers: list[str], seeds: list[list[str]] | None = None) -> pd.DataFrame:
-    """Two articles: true, miscaptioned, out-of-context."""
+def balanced(*runs: list[str]) -> pd.DataFrame:
+    """Two articles of three pairs each; one list of answers per seed."""
     rows = [
-        ("i1", "t1", "true"),
-        ("i1", "u1", "miscaptioned"),
-        ("j1", "t1", "out-of-context"),
+        (f"{i}{article}", f"{t}{article}", label, article, f"{label} {article}")
+        for article in "ab"
+        for i, t, label in (
+            ("i", "t", "true"),
+            ("i", "u", "miscaptioned"),
+            ("j", "t", "out-of-context"),
+        )
     ]
-    rows += [
-        ("i2", "t2", "true"),
-        ("i2", "u2", "miscaptioned"),
-        ("j2", "t2", "out-of-context"),
-    ]
-    table = pd.DataFrame(rows, columns=["image_id", "text_id", "label"]).assign(
-        group=["a"] * 3 + ["b"] * 3
-    )
-    table["pair_id"] = [str(at) for at in range(6)]
-    if seeds is None:
-        return table.assign(prediction=answers)
-    return pd.concat(
-        [table.assign(prediction=one, seed=str(at)) for at, one in enumerate(seeds)],
-        ignore_index=True,
-    )
+    columns = ["image_id", "text_id", "label", "group", "pair_id"]
+    table = pd.DataFrame(rows, columns=columns)
+    if len(runs) == 1:
+        return table.assign(prediction=runs[0])
+    tables = [table.assign(prediction=run, seed=str(i)) for i, run in enumerate(runs)]
+    return pd.concat(tables, ignore_index=True)
+
+
+RIGHT = ["true", "miscaptioned", "out-of-context"]
 
 
 def test_consistency() -> None:
-    found = consistency(
-        balanced([*LABELS[::2], LABELS[1], "true", "true", "out-of-context"]),
-        "three-class",
-    ).set_index("over")
-    assert found["value"].to_dict() == {"image": 0.5, "caption": 1.0}
-    assert found["n"].to_dict() == {"image": 2, "caption": 2}
-    assert (found.loc["image", "low"], found.loc["image", "high"]) == (0.0, 1.0)
+    table = balanced([*RIGHT, "true", "true", "out-of-context"])
+    rows = consistency(table, "three-class").set_index("over")
+    assert rows["value"].to_dict() == {"image": 0.5, "caption": 1.0}
+    assert rows["n"].to_dict() == {"image": 2, "caption": 2}
+    assert (rows.loc["image", "low"], rows.loc["image", "high"]) == (0.0, 1.0)
 
 
 def test_consistency_in_two_classes() -> None:
-    answers = ["true", "out-of-context", "miscaptioned"] * 2
-    assert consistency(balanced(answers), "three-class")["value"].tolist() == [0.0, 0.0]
-    assert consistency(balanced(answers), "all-false")["value"].tolist() == [1.0, 1.0]
+    table = balanced(["true", "out-of-context", "miscaptioned"] * 2)
+    assert consistency(table, "three-class")["value"].tolist() == [0.0, 0.0]
+    assert consistency(table, "all-false")["value"].tolist() == [1.0, 1.0]
 
 
 @settings(deadline=None)
@@ -219,15 +179,9 @@ def test_consistency_in_two_classes() -> None:
 def test_image_alone_is_never_consistent(answers: list[str], protocol: str) -> None:
     """Nor is a constant answer: the level that is printed as `constant`."""
     first, second = answers
-    found = consistency(
-        balanced([first, first, "out-of-context", second, second, "out-of-context"]),
-        protocol,
-        resamples=2,
-    )
-    assert found.set_index("over").loc["image", ["value", "constant"]].tolist() == [
-        0.0,
-        0.0,
-    ]
+    table = balanced([first, first, RIGHT[2], second, second, RIGHT[2]])
+    row = consistency(table, protocol, resamples=2).set_index("over").loc["image"]
+    assert (row["value"], row["constant"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -260,10 +214,9 @@ def test_consistency_by_chance(protocol: str, classes: tuple[str, ...]) -> None:
 
 
 def test_consistency_over_seeds() -> None:
-    right, wrong = ["true", "miscaptioned", "out-of-context"] * 2, ["true"] * 6
-    found = consistency(balanced([], [right, wrong]), "three-class")
-    assert found["value"].tolist() == [0.5, 0.5]
-    assert found["n"].tolist() == [2, 2]
+    rows = consistency(balanced(RIGHT * 2, ["true"] * 6), "three-class")
+    assert rows["value"].tolist() == [0.5, 0.5]
+    assert rows["n"].tolist() == [2, 2]
 
 
 def test_nothing_balanced() -> None:
@@ -273,16 +226,10 @@ def test_nothing_balanced() -> None:
 
 
 def test_shared_images() -> None:
-    table = balanced(["true", "miscaptioned", "true", "true", "true", "true"]).assign(
-        group=list("abcdef")
-    )
-    found = consistency(table, "three-class").set_index("over").loc["image"]
-    assert (found["value"], found["low"], found["high"], found["n"]) == (
-        0.5,
-        0.0,
-        1.0,
-        2,
-    )
+    table = balanced([*RIGHT[:2], "true", "true", "true", "true"])
+    rows = consistency(table.assign(group=list("abcdef")), "three-class")
+    row = rows.set_index("over").loc["image", ["value", "low", "high", "n"]]
+    assert row.tolist() == [0.5, 0.0, 1.0, 2]
 
 
 @settings(deadline=None, max_examples=20)
