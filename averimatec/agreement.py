@@ -138,10 +138,7 @@ def _observed_agreement(
 def _bootstrap(
     columns: np.ndarray, statistic: Callable[..., Any], seed: int, resamples: int
 ) -> Interval:
+    groups = range(len(columns))
     return grouped_bootstrap(
-        columns,
-        range(len(columns)),
-        seed=seed,
-        resamples=resamples,
-        statistic=statistic,
+        columns, groups, seed=seed, resamples=resamples, statistic=statistic
     )

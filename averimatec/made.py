@@ -109,9 +109,7 @@ def make_claims(
         for number, (event, recipe) in enumerate(zip(events, recipes, strict=True))
     ]
     desk.noise(sample_events(claims // 2, rng))
-    order = sorted(
-        range(claims), key=lambda i: (written[i].date or datetime.date.min, i)
-    )
+    order = sorted(range(claims), key=lambda i: written[i].date or datetime.date.min)
     half, rest = claims // 2, claims - claims // 4
     numbers = {"train": order[:half], "val": order[half:rest], "test": order[rest:]}
     splits, by_split = {}, {}

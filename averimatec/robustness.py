@@ -218,15 +218,11 @@ def _comparison(recalls: pd.DataFrame, seed: int, resamples: int) -> dict[str, A
     def per_cent(before: np.ndarray, after: np.ndarray) -> np.ndarray:
         return np.asarray(100 * (after - before) / np.maximum(before, 1e-12))
 
-    interval = grouped_bootstrap(
-        recalls.to_numpy(),
-        range(len(recalls)),
-        seed=seed,
-        resamples=resamples,
-        statistic=per_cent,
+    groups = range(len(recalls))
+    value, low, high, *_ = grouped_bootstrap(
+        recalls.to_numpy(), groups, seed=seed, resamples=resamples, statistic=per_cent
     )
-    bounds = {"low": interval.low, "high": interval.high}
-    return means | {"difference": interval.value} | bounds
+    return means | {"difference": value, "low": low, "high": high}
 
 
 def _recalls(

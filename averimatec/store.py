@@ -118,8 +118,7 @@ def write_store(
             raise DataError(f"image {name!r}: expected a plain file name.")
         with atomic_path(place / "images" / name) as temporary:
             temporary.write_bytes(content)
-    lines = [
-        json.dumps(asdict(page), ensure_ascii=False, default=str) for page in pages
-    ]
-    write_text(place / "pages.jsonl", "".join(f"{line}\n" for line in lines))
+    rows = map(asdict, pages)
+    lines = [f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows]
+    write_text(place / "pages.jsonl", "".join(lines))
     return place

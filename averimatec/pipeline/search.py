@@ -209,9 +209,20 @@ class StoreSearch:
 
     def pages_with(self, picture: Path, day: datetime.date | None) -> list[Page]:
         """The pages, of any date, with a copy of a picture, the nearest copy first."""
-        names = [name for page in self.store.pages for name in page.images]
-        names = [name for name in dict.fromkeys(names) if name in self.store.images]
-        copies = self._copies(picture, names)
+        used = dict.fromkeys(name for p in self.store.pages for name in p.images)
+        names = [name for name in used if name in self.store.images]
+        paths = [self.store.images[name] for name in names]
+        if not paths:
+            return []
+        if self.encoder is not None:
+            distances = 1 - self._encode(paths) @ self._encode([picture])[0]
+            limit = 1 - _SAME
+        else:
+            own = picture_hash(picture)
+            distances = np.array([_bits(own, path) for path in paths], dtype=float)
+            limit = float(COPY)
+        order = np.argsort(distances, kind="stable")
+        copies = [names[place] for place in order if distances[place] <= limit]
         pages = [page for name in copies for page in self.store.pages_with(name)]
         return list(dict.fromkeys(pages))
 
@@ -229,20 +240,6 @@ class StoreSearch:
         text = encoded.embeddings.rows(["query"])[0]
         similarity = self._encode([picture.path for picture in pictures]) @ text
         return [pictures[place] for place in np.argsort(-similarity, kind="stable")]
-
-    def _copies(self, picture: Path, names: Sequence[str]) -> list[str]:
-        paths = [self.store.images[name] for name in names]
-        if not paths:
-            return []
-        if self.encoder is not None:
-            distances = 1 - self._encode(paths) @ self._encode([picture])[0]
-            limit = 1 - _SAME
-        else:
-            own = picture_hash(picture)
-            distances = np.array([_bits(own, path) for path in paths], dtype=float)
-            limit = float(COPY)
-        order = np.argsort(distances, kind="stable")
-        return [names[place] for place in order if distances[place] <= limit]
 
     def _encode(self, paths: Sequence[Path]) -> np.ndarray:
         """Vectors of pictures, shape (n, m); zeros for those that cannot be opened."""

@@ -193,10 +193,8 @@ class Steps:
         places = {name: f"[IMG_{number}]" for number, name in enumerate(order, 1)}
         shown = " ".join(places[name] for name in self.images if name in places)
         if evidence is not None:
-            lines = [
-                f"{number}. {_placed(item, places)}"
-                for number, item in enumerate(evidence, 1)
-            ]
+            texts = [_placed(item, places) for item in evidence]
+            lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
             values["evidence"] = "\n".join(lines) or "nothing"
         prompt = fill_task(
             task,

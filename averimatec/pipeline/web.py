@@ -101,8 +101,13 @@ class WebSearch:
         body = {"kind": kind, "query": query, "before": before, "image": image}
         key = os.environ.get(self.key_variable, "") if self.key_variable else ""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
+        wait = self.seconds
+        limits = Limits(
+            self.tries, redirects=0, silence=wait, seconds=wait, bytes=64_000_000
+        )
         try:
-            reply = self._client().request("POST", self.url, json=body, headers=headers)
+            client = Client(limits, public_only=False)  # the user chose the address
+            reply = client.request("POST", self.url, json=body, headers=headers)
             if reply.status != 200:
                 raise SearchError(f"{self.name}: status {reply.status}.")
             content: Any = json.loads(reply.content)
@@ -114,16 +119,6 @@ class WebSearch:
             raise SearchError(f"{self.name}: {problem}.") from error
         except ValueError as error:
             raise SearchError(f"{self.name}: the answer is no JSON.") from error
-
-    def _client(self) -> Client:
-        limits = Limits(
-            tries=self.tries,
-            redirects=0,
-            silence=self.seconds,
-            seconds=self.seconds,
-            bytes=64_000_000,
-        )
-        return Client(limits, public_only=False)  # the user chose the address
 
     def _keep(self, content: bytes) -> Path:
         path = self.folder / f"{hashlib.sha256(content).hexdigest()[:24]}.img"

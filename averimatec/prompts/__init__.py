@@ -61,10 +61,8 @@ def fill_task(task: str, *, pictures: int = 0, **values: str | int) -> str:
     """
     _, _, template = _read(task).partition("\n")
     quoted = {
-        name: (
-            str(value) if isinstance(value, int) else f"<<<{name}\n{_plain(value)}\n>>>"
-        )
-        for name, value in values.items()
+        k: str(v) if isinstance(v, int) else f"<<<{k}\n{_plain(v)}\n>>>"
+        for k, v in values.items()
     }
     marks = [f"\n[IMG_{k}] is <image {k}>" for k in range(1, pictures + 1)]
     return Template(template).substitute(quoted) + "".join(marks)

@@ -113,7 +113,7 @@ def endpoint_options(url: str) -> tuple[object, ...]:
     return (*judge, "--tries", 1, "--seconds", 0.3, "--mode", "text-only")
 
 
-@pytest.mark.parametrize("failure", ["hang", 429, 500, "html", "cut"])
+@pytest.mark.parametrize("failure", [429, "html"])
 def test_endpoint_fails_once(
     failure: object, endpoint: Any, score: Score, made: MadeClaims
 ) -> None:

@@ -104,11 +104,6 @@ def test_no_image_score(
     assert coverage.problems == (problem,)
 
 
-def test_recall_is_capped() -> None:
-    coverage = by_count(Matches(9, 9), 2, 3)
-    assert coverage.official == coverage.corrected == (1, 1)
-
-
 @pytest.mark.parametrize("replied", [True, False])
 def test_no_matches(replied: bool) -> None:
     matches = Matches(problem="?", replied=replied)
@@ -119,7 +114,9 @@ def test_no_matches(replied: bool) -> None:
         assert coverage.problems == ("?",)
 
 
-def test_empty_sides() -> None:
+def test_capped_and_empty() -> None:
+    too_many = by_count(Matches(9, 9), 2, 3)
+    assert too_many.official == too_many.corrected == (1, 1)
     nothing = Matches(0, 0)
     for coverage in (by_count(nothing, 2, 0), separated(nothing, items("a"), [])):
         assert math.isnan(coverage.official.recall)

@@ -96,9 +96,9 @@ def test_pages(store: Store) -> None:
 
 def test_reverse_search(store: Store, pictures: dict[str, Path]) -> None:
     query = Query("When?", (pictures["copy.png"],), DAY)
-    found = find("RIS", query, StoreSearch(store))
-    assert [passage.id for passage in found.passages] == ["https://origin.example#1"]
-    assert found.late == ("https://same-day.example", "https://later.example")
+    findings = find("RIS", query, StoreSearch(store))
+    assert [passage.id for passage in findings.passages] == ["https://origin.example#1"]
+    assert findings.late == ("https://same-day.example", "https://later.example")
 
 
 def test_image_search(store: Store) -> None:
@@ -110,8 +110,8 @@ def test_image_search(store: Store) -> None:
 
 def test_search_by_clip(clip: Any, store: Store, pictures: dict[str, Path]) -> None:
     search = StoreSearch(store, encoder=clip)
-    found = search.pictures("Pisa fire, Rome boat", DAY)
-    assert [picture.name for picture in found] == ["a.png", "b.png"]
+    results = search.pictures("Pisa fire, Rome boat", DAY)
+    assert [picture.name for picture in results] == ["a.png", "b.png"]
     assert names(search.pages_with(pictures["copy.png"], DAY))[0] == "origin"
     assert names(search.pages_with(pictures["b.png"], DAY)) == ["other"]
     assert "two numbers" in search.name

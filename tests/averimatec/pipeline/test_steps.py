@@ -42,9 +42,9 @@ def test_prompt_files() -> None:
 )
 def test_quoted_text_stays_in_its_block(text: str) -> None:
     prompt = fill_task("verdict", pictures=1, claim=text, about="a", evidence="b")
-    found = blocks(prompt)
-    assert set(found) == {"claim", "about", "evidence"}
-    assert (found["about"], found["evidence"]) == ("a", "b")
+    quoted = blocks(prompt)
+    assert set(quoted) == {"claim", "about", "evidence"}
+    assert (quoted["about"], quoted["evidence"]) == ("a", "b")
     assert re.findall(r"<image \d+>", prompt) == ["<image 1>"]
     assert prompt.startswith("Task: verdict.\n")
 
@@ -86,7 +86,6 @@ def test_next_question() -> None:
 @pytest.mark.parametrize(
     ("reply", "tool", "problems"),
     [
-        ("RIS", "RIS", 0),
         ("**VQA**.", "VQA", 0),
         ("RIS or WST", "WST", 1),
         ("rm -rf", "WST", 1),
@@ -131,10 +130,10 @@ def test_prompt_of_verdict(pictures: dict[str, Path]) -> None:
     seen: list[str] = []
     evidence = [Evidence("[IMG_1] is like [IMG_2].", ("b.png", "copy.png"))]
     steps("Refuted", pictures, seen).verdict(evidence)
-    found = blocks(seen[0])
-    assert found["claim"] == "A boat in Rome. [IMG_1] [IMG_2]"
-    assert found["evidence"] == "1. [IMG_2] is like [IMG_3]."
-    assert found["about"].startswith("date: 2020-05-01\nplace: IT")
+    quoted = blocks(seen[0])
+    assert quoted["claim"] == "A boat in Rome. [IMG_1] [IMG_2]"
+    assert quoted["evidence"] == "1. [IMG_2] is like [IMG_3]."
+    assert quoted["about"].startswith("date: 2020-05-01\nplace: IT")
     marks = "".join(f"\n[IMG_{k}] is <image {k}>" for k in (1, 2, 3))
     assert seen[0].endswith(marks)
 
