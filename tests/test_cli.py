@@ -124,7 +124,7 @@ def test_the_list_of_notebooks_names_each_parameter():
         ),
         (
             ("synth", "rst", "--data", "newsroom", "--out", "out"),
-            "verite: no maker is called 'rst'. There are: RSt, CSt, NC-t2t",
+            "verite: no maker 'rst'. Makers: RSt, CSt, NC-t2t",
         ),
         (
             ("synth", "RSt", "--data", "newsroom", "--out", "out", "-p", "by", "image"),
@@ -132,7 +132,7 @@ def test_the_list_of_notebooks_names_each_parameter():
         ),
         (
             ("synth", "RSt", "--data", "reuters", "--out", "out"),
-            "verite: no data set is called 'reuters', and there is no such file.",
+            "verite: no data set 'reuters', and no such file.",
         ),
         (
             ("data", "images", "gone.csv", "--out", "out"),
@@ -159,7 +159,7 @@ def test_the_list_of_notebooks_names_each_parameter():
                 "--images",
                 "x",
             ),
-            "verite: candidates need vectors of images and",
+            "verite: candidates need both --images and",
         ),
         (
             ("notebook", "measuring-bias", "/proc/none/out.ipynb"),

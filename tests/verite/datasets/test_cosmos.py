@@ -57,7 +57,7 @@ def test_pairs(data_home: Path) -> None:
         (row(1, 1, None), "expected 'caption1' as str, found None"),
         (row(1, True, "A dog."), "expected 'context_label' as int, found True"),
         (row(1, 2, "A dog."), "expected context_label 0 or 1, found 2"),
-        (row(1, 1, " "), r"an empty caption \(pair_id cosmos_1"),
+        (row(1, 1, " "), r"empty caption .*pair_id cosmos_1"),
     ],
 )
 def test_malformed(data_home: Path, broken: object, message: str) -> None:

@@ -119,7 +119,7 @@ def test_split_and_maker(write: Write) -> None:
         (row(2, image_path={"path": "2.jpg"}), "row 1: expected 'image_path' as str"),
         ([row(2)], "row 1: expected 'id' as int, found None"),
         (row(3), "duplicate ids: 3"),
-        (row(2, caption=" "), r"an empty caption \(pair_id 2"),
+        (row(2, caption=" "), r"empty caption .*pair_id 2"),
     ],
 )
 def test_malformed(write: Write, broken: object, message: str) -> None:

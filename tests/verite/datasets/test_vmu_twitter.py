@@ -137,8 +137,8 @@ def test_unknown_label(posts: Posts, write: Callable[[Posts], None]) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        (("8", "  ", "moon_1", "fake"), "an empty caption"),
-        (("8", "no image", " , ", "fake"), "an empty image_id"),
+        (("8", "  ", "moon_1", "fake"), "empty caption"),
+        (("8", "no image", " , ", "fake"), "empty image_id"),
     ],
 )
 def test_empty_cells(
