@@ -29,7 +29,8 @@ def _mathml(node: nodes.Element, display: str) -> str:
     latex = node.astext()
     try:
         return str(convert(latex, display=display))
-    except Exception as error:  # the converter raises many kinds; each means that a formula is not shown
+    # The converter raises many kinds; each means that a formula is not shown.
+    except Exception as error:
         _LOG.warning(
             "this formula could not be turned into MathML (%s): %s",
             error,

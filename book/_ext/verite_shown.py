@@ -1,5 +1,4 @@
-"""Numbers for the figures and tables of cells, and the role ``shown`` by which the text
-refers to them.
+"""Numbers for figures and tables of cells, and the role ``shown`` that cites them.
 
 ``{shown}`name``` becomes "Table 2", a link, for what a cell of the same page shows
 under that name, and ``{shown}`page/name``` "Table 2 of *title*" for what another page
@@ -29,7 +28,8 @@ _LOG = logging.getLogger(__name__)
 # As veritebook.figures and veritebook.tables write them.
 _FIGURE = re.compile(
     r'<figure class="verite-figure"(?:'
-    r' data-name="(?P<name>[^"]*)")?>(?P<body>.*?)(?:<figcaption>(?P<caption>.*?)</figcaption>)?</figure>',
+    r' data-name="(?P<name>[^"]*)")?>(?P<body>.*?)'
+    r"(?:<figcaption>(?P<caption>.*?)</figcaption>)?</figure>",
     re.DOTALL,
 )
 _TABLE = re.compile(
@@ -170,8 +170,9 @@ class _Numbers:
         return f'<figure class="verite-figure"{named}>{found["body"]}{caption}</figure>'
 
     def table(self, found: re.Match[str], node: nodes.Node) -> str:
-        """The HTML of a table, up to its caption, with its number, also in the name of
-        the region that scrolls it.
+        """The HTML of a table, up to its caption, with its number.
+
+        The name of the region that scrolls the table has the number as well.
         """
         if found["name"] == _UNNUMBERED:
             return found.group()

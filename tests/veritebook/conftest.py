@@ -31,7 +31,8 @@ import pandas as pd
 from veritebook import Page
 
 page = Page("small", globals())
-page.add_results(pd.DataFrame({"row": range(size), "column": "x", "value": [share / 3] * size}), table="t", unit="", protocol="none")
+rows = {"row": range(size), "column": "x", "value": [share / 3] * size}
+page.add_results(pd.DataFrame(rows), table="t", unit="", protocol="none")
 page.finish()
 """
 

@@ -165,7 +165,7 @@ def test_measuring_bias_gives_table_7_from_tables_4_and_5(results):
     )
 
 
-def test_the_bias_lab_finds_single_modalities_at_chance_and_both_above_with_all_knobs_at_rest(
+def test_the_bias_lab_finds_single_modalities_at_chance_and_both_above_with_all_knobs_at_rest(  # noqa: E501 - a test name
     results,
 ):
     found = results("bias-lab").xs(("as set", "accuracy"), level=("table", "column"))
@@ -224,7 +224,7 @@ def test_synthetic_data_shows_nearer_donors_and_what_the_encoder_sees_of_a_swap(
     assert kept.nunique() == 1
 
 
-def test_chasma_chooses_captions_that_fit_better_than_random_ones_and_leaves_images_balanced(
+def test_chasma_chooses_captions_that_fit_better_than_random_ones_and_leaves_images_balanced(  # noqa: E501 - a test name
     results,
 ):
     found = results("chasma")
@@ -297,7 +297,8 @@ def test_errata_judge_the_papers_sentences_and_find_the_articles_behind_its_shar
 ):
     found = results("errata")
     assert found.loc["claims", "value"].droplevel("column").to_dict() == {
-        "follows": 23, "follows in part": 4, "does not follow": 3, "cannot be checked": 1,
+        "follows": 23, "follows in part": 4, "does not follow": 3,
+        "cannot be checked": 1,
     }  # fmt: skip
     assert found.loc[("topics", "best fit", "articles"), "value"] == 272
     assert found.loc[("topics", "all articles", "furthest, points"), "value"] > 0.1
@@ -308,7 +309,7 @@ def of_a_newsroom(name):
     return read_record(find_places(), name)["dataset"].startswith("newsroom")
 
 
-def test_vmu_twitter_finds_the_image_ahead_where_images_come_back_and_captions_hardly_read(
+def test_vmu_twitter_finds_the_image_ahead_where_images_come_back_and_captions_hardly_read(  # noqa: E501 - a test name
     results,
 ):
     found = results("vmu-twitter")
@@ -421,7 +422,7 @@ def test_cosmos_reads_the_real_captions(results):
     assert 1 < found["flips", "any of them", "TF-IDF"] < 10
 
 
-def test_the_detector_of_one_token_has_idle_weights_and_that_of_two_learns_attention_on_longer_vectors_only(
+def test_the_detector_of_one_token_has_idle_weights_and_that_of_two_learns_attention_on_longer_vectors_only(  # noqa: E501 - a test name
     results,
 ):
     found = results("detector")
@@ -454,7 +455,7 @@ def test_the_detectors_attention_is_even_on_verites_vectors_of_length_one(
     )
 
 
-def test_results_leave_one_modality_at_chance_on_a_balanced_benchmark_and_both_well_above(
+def test_results_leave_one_modality_at_chance_on_a_balanced_benchmark_and_both_well_above(  # noqa: E501 - a test name
     results,
 ):
     found = results("results").loc["Table 5"]
@@ -468,7 +469,7 @@ def test_results_leave_one_modality_at_chance_on_a_balanced_benchmark_and_both_w
     assert (deltas["low"] > 0).all()
 
 
-def test_results_on_verites_own_pairs_rise_above_chance_with_both_and_never_with_the_image(
+def test_results_on_verites_own_pairs_rise_above_chance_with_both_and_never_with_the_image(  # noqa: E501 - a test name
     results, real
 ):
     found = results("results").loc["Table 5, own pairs"]
@@ -542,7 +543,8 @@ def test_the_audit_finds_what_is_known_of_the_real_benchmarks(results, real):
 def test_claims_of_the_newsroom_have_all_verdicts_in_order_of_time(results):
     found = results("from-pairs-to-claims")["value"]
     assert found.loc["recipes"].droplevel("row").groupby("column").sum().to_dict() == {
-        "Supported": 12, "Refuted": 20, "Conflicting/Cherrypicking": 8, "Not Enough Evidence": 8,
+        "Supported": 12, "Refuted": 20, "Conflicting/Cherrypicking": 8,
+        "Not Enough Evidence": 8,
     }  # fmt: skip
     assert (found.loc["order"] == 0).all()
     kappa = found.loc["kappa"].unstack("column")
@@ -751,7 +753,7 @@ def test_the_status_page_lists_every_chapter(book):
         assert f"{name}.html" in text
 
 
-def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():
+def test_committed_reference_results_hold_aggregates_of_real_data_or_say_that_they_are_synthetic():  # noqa: E501 - a test name
     paths = list(find_places().reference.glob("*.csv"))
     expected = {
         "audit-your-benchmark",
@@ -862,7 +864,8 @@ def barriers(tab):
         for (const part of document.querySelectorAll("details")) part.open = true;
         const seen = new Set();
         for (const word of document.querySelectorAll("pre span[class]")) {
-            const kind = `${word.closest(".cell_input, .cell_output, .highlight")?.className}: ${word.className}`;
+            const block = word.closest(".cell_input, .cell_output, .highlight");
+            const kind = `${block?.className}: ${word.className}`;
             if (seen.has(kind)) word.replaceWith(...word.childNodes);
             seen.add(kind);
         }
@@ -913,11 +916,16 @@ def test_a_page_is_whole_in_the_browser(book, browser, address, page, scheme, wi
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     # Ink follows the page: text of figures and tables is as light or dark as the text
     # around it, but in the cells of a heat map.
-    ink = """() => [...document.querySelectorAll(".verite-figure svg text, .verite-table td, .verite-note")].filter(text => {
-        const place = text.getBoundingClientRect(), x = (place.left + place.right) / 2, y = (place.top + place.bottom) / 2;
-        return ![...(text.ownerSVGElement?.querySelectorAll("image") ?? [])].some(map => {
+    ink = """() => [...document.querySelectorAll(
+        ".verite-figure svg text, .verite-table td, .verite-note"
+    )].filter(text => {
+        const place = text.getBoundingClientRect();
+        const x = (place.left + place.right) / 2, y = (place.top + place.bottom) / 2;
+        const maps = text.ownerSVGElement?.querySelectorAll("image") ?? [];
+        return ![...maps].some(map => {
             const ground = map.getBoundingClientRect();
-            return ground.left < x && x < ground.right && ground.top < y && y < ground.bottom;
+            return ground.left < x && x < ground.right
+                && ground.top < y && y < ground.bottom;
         });
     }).map(text => getComputedStyle(text)[text.ownerSVGElement ? "fill" : "color"])"""
     body = tab.evaluate(
@@ -1077,9 +1085,11 @@ def test_the_download_button_gives_a_notebook_that_runs(
 def test_a_page_shows_text_tables_and_figures_without_scripts(open_tab, address, page):
     tab = open_tab(java_script_enabled=False)
     tab.goto(f"{address}{page}.html")
-    shown = """selector => [...document.querySelectorAll(`.bd-article :is(${selector})`)]
+    shown = """selector =>
+        [...document.querySelectorAll(`.bd-article :is(${selector})`)]
         .filter(part => !part.closest("details:not([open])"))
-        .map(part => part.checkVisibility() && part.getBoundingClientRect().height > 0)"""
+        .map(part => part.checkVisibility()
+            && part.getBoundingClientRect().height > 0)"""
     assert all(tab.evaluate(shown, "h1, h2, p, pre, table, figure, svg, math"))
     if page.startswith("notebooks/"):
         for kind in ("p", "table", "figure svg, figure img"):
@@ -1100,10 +1110,15 @@ def test_nothing_moves_for_readers_who_ask_for_less_motion(
     tab = open_tab(reduced_motion=wish)
     tab.goto(f"{address}notebooks/executed/bias-lab.html", wait_until="networkidle")
     moves = tab.evaluate(
-        """[...document.querySelectorAll("*")].flatMap(node => ["", "::before", "::after"].flatMap(part => {
-        const style = getComputedStyle(node, part);
-        return [...style.transitionDuration.split(", "), ...style.animationDuration.split(", "), style.scrollBehavior];
-    }))"""
+        """[...document.querySelectorAll("*")].flatMap(node =>
+            ["", "::before", "::after"].flatMap(part => {
+                const style = getComputedStyle(node, part);
+                return [
+                    ...style.transitionDuration.split(", "),
+                    ...style.animationDuration.split(", "),
+                    style.scrollBehavior,
+                ];
+            }))"""
     )
     assert (set(moves) == {"0s", "auto"}) == still
 
@@ -1128,9 +1143,14 @@ def test_every_slide_is_whole_and_turned_by_keyboard(
     # Nothing reaches below the line that says where a figure is from, or beyond the
     # screen.
     beyond = """() => {
-        const slide = Reveal.getCurrentSlide(), foot = slide.querySelector(".source")?.getBoundingClientRect().top ?? innerHeight;
-        return [...slide.querySelectorAll(".verite-figure, .verite-table, .verite-pictures, ul, blockquote")]
-            .map(part => part.getBoundingClientRect()).filter(place => place.bottom > foot + 1 || place.right > innerWidth).length;
+        const slide = Reveal.getCurrentSlide(), source = slide.querySelector(".source");
+        const foot = source?.getBoundingClientRect().top ?? innerHeight;
+        return [...slide.querySelectorAll(
+            ".verite-figure, .verite-table, .verite-pictures, ul, blockquote"
+        )]
+            .map(part => part.getBoundingClientRect())
+            .filter(place => place.bottom > foot + 1 || place.right > innerWidth)
+            .length;
     }"""
     turned = tab.evaluate("Reveal.getTotalSlides()")
     assert turned >= 15
@@ -1161,7 +1181,8 @@ def test_slides_stand_one_below_the_other_without_scripts(open_tab, address, lec
     tab.goto(f"{address}slides/{lecture}.html")
     tops = tab.evaluate(
         """[...document.querySelectorAll(".slides section section")]
-        .map(slide => slide.checkVisibility() ? slide.getBoundingClientRect().top : null)"""
+        .map(slide =>
+            slide.checkVisibility() ? slide.getBoundingClientRect().top : null)"""
     )
     assert len(tops) >= 15
     assert None not in tops

@@ -20,7 +20,8 @@ import pandas as pd
 from veritebook import Page
 
 page = Page("{name}", globals())
-page.add_results(pd.DataFrame({{"row": ["a"], "column": "x", "value": [1.0]}}), table="t", unit="", protocol="none")
+rows = pd.DataFrame({{"row": ["a"], "column": "x", "value": [1.0]}})
+page.add_results(rows, table="t", unit="", protocol="none")
 page.finish()
 """
 BROKEN = "1 / 0\n"
@@ -32,7 +33,7 @@ def small(name):
 
 @pytest.fixture(scope="module")
 def whole_run(tmp_path_factory):
-    """A checkout of one notebook that ran, shared by tests that put it back as it was."""
+    """A checkout of one notebook that ran, shared by tests that restore it."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "_toc.yml").write_text("format: jb-book\nroot: index\n")
     (folder / "notebooks").mkdir()
@@ -196,7 +197,7 @@ def test_a_reference_run_on_made_up_data_is_refused(checkout):
     assert not (folder / "book" / "reference").exists()
 
 
-def test_a_reference_run_may_hold_tables_of_a_newsroom_that_the_header_names_and_no_others(
+def test_a_reference_run_may_hold_tables_of_a_newsroom_that_the_header_names_and_no_others(  # noqa: E501 - a test name
     checkout,
 ):
     body = small("one").replace(

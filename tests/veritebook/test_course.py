@@ -140,7 +140,7 @@ def test_a_student_finds_a_cell_for_the_answer_to_each_exercise(course, sources)
         assert list(map(int, asked)) == exercises(source) != []
 
 
-def test_a_solutions_python_is_a_cell_of_the_instructors_that_runs_and_no_student_sees():
+def test_a_solutions_python_is_a_cell_of_the_instructors_that_runs_and_no_student_sees():  # noqa: E501 - a test name
     made = MADE.replace(
         "```\n````", "```\n\nSo much.\n\n```bash\nverite run made\n```\n````"
     )
@@ -383,7 +383,7 @@ def test_saved_labels_come_back_by_pair_and_are_not_saved_twice(tmp_path):
         exercise.save(careless, "AB", "looking", tmp_path)
 
 
-def test_labels_are_saved_whole_and_under_a_name_that_no_spreadsheet_takes_for_a_formula(
+def test_labels_are_saved_whole_and_under_a_name_that_no_spreadsheet_takes_for_a_formula(  # noqa: E501 - a test name
     tmp_path,
 ):
     exercise = Annotation(pairs=3)
@@ -450,13 +450,13 @@ def test_the_plan_of_the_course_has_the_titles_of_the_weeks():
     assert tuple(re.findall(r"^## Week \w+: (.+)$", text, re.M)) == WEEKS
 
 
-def test_the_guide_has_a_section_for_each_chapter_and_answers_no_exercise_that_is_not_there(
+def test_the_guide_has_a_section_for_each_chapter_and_answers_no_exercise_that_is_not_there(  # noqa: E501 - a test name
     sources,
 ):
     text = (TEACHING / "guide.md").read_text(encoding="utf8")
     found = re.findall(
-        r"^## ([^\n]+)\n\n\[\]\(\.\./\.\./notebooks/executed/([\w-]+)\.ipynb\)\n(.*?)(?=^##"
-        r" |\Z)",
+        r"^## ([^\n]+)\n\n\[\]\(\.\./\.\./notebooks/executed/([\w-]+)\.ipynb\)\n"
+        r"(.*?)(?=^## |\Z)",
         text,
         re.M | re.S,
     )

@@ -1,4 +1,4 @@
-"""Notebooks that Binder and Colab open, and what the repository has to hold for them."""
+"""Notebooks that Binder and Colab open, and what the repository must hold for them."""
 
 from __future__ import annotations
 

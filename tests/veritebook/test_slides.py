@@ -1,4 +1,4 @@
-"""The slides of the lectures, and the figures that they take from executed notebooks."""
+"""Slides of the lectures, and the figures that they take from executed notebooks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_figure_is_found_by_its_name_with_its_page_and_its_data(executed):
     )
 
 
-def test_ids_of_a_figure_carry_the_name_of_their_page_so_that_figures_of_two_pages_do_not_meet(
+def test_ids_of_a_figure_carry_the_name_of_their_page_so_that_figures_of_two_pages_do_not_meet(  # noqa: E501 - a test name
     executed,
 ):
     assert re.findall(r'(?:id|href)="([^"]+)"', find_shown("small", "line").html) == [

@@ -154,8 +154,9 @@ class Annotation:
         how: str,
         folder: str | os.PathLike[str] = ".",
     ) -> Path:
-        """Write the labels to ``annotations-NAME-HOW.csv``, to be compared with
-        others'.
+        """Write the labels to ``annotations-NAME-HOW.csv``.
+
+        It is meant to be compared with the files of other people.
 
         Parameters
         ----------
@@ -284,8 +285,7 @@ def read_annotations(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
 
 
 def agreement(ratings: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """How far people agree, with three classes and with the two false ones taken
-    together.
+    """How far people agree, with three classes and with the two false ones merged.
 
     Parameters
     ----------
@@ -302,7 +302,8 @@ def agreement(ratings: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
         :mod:`averimatec.agreement`); ``value``, ``low``, ``high`` of the 95 % interval,
         ``n`` pairs.
 
-    >>> ratings = pd.DataFrame({"one": ["true", "miscaptioned"], "two": ["true", "out-of-context"]}, index=["P01", "P02"])
+    >>> labels = {"one": ["true", "miscaptioned"], "two": ["true", "out-of-context"]}
+    >>> ratings = pd.DataFrame(labels, index=["P01", "P02"])
     >>> found = agreement(ratings)["value"]
     >>> float(found["three classes", "share"]), float(found["two classes", "share"])
     (0.5, 1.0)

@@ -73,7 +73,7 @@ def notebooks_of_week(week: int, notebooks: list[Notebook]) -> list[Notebook]:
 
 
 def build_course(out: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
-    """Write both editions of all notebooks, a list of each edition, and ``course.json``.
+    """Write both editions of all notebooks, a list of each, and ``course.json``.
 
     Nothing is written before all of it is made. The same sources give the same bytes.
 
@@ -171,8 +171,10 @@ def _listing(edition: str, notebooks: list[Notebook]) -> str:
     lines = [
         f"# VERITE, executed: notebooks, {edition}'s edition",
         "",
-        "Install the package, which brings everything that the notebooks call, in a"
-        " clone of its repository:",
+        (
+            "Install the package, which brings everything that the notebooks call, in a"
+            " clone of its repository:"
+        ),
         "",
         "```bash",
         'pip install --constraint constraints.txt ".[book]"',
@@ -181,8 +183,10 @@ def _listing(edition: str, notebooks: list[Notebook]) -> str:
         "",
         "Then open the notebooks in this folder with `jupyter lab`.",
         "",
-        "The notebooks run without a download and without a GPU, on a made-up world. It"
-        " teaches; it is not evidence.",
+        (
+            "The notebooks run without a download and without a GPU, on a made-up"
+            " world. It teaches; it is not evidence."
+        ),
         "",
     ]
     titles = [f"Week {week}: {title}" for week, title in enumerate(WEEKS, 1)]

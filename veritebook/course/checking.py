@@ -77,8 +77,7 @@ def cases_of(name: str) -> list[Case]:
 
 
 def check(name: str, function: Callable[..., Any]) -> Answer:
-    """Call a reader's function on the cases of a chapter and say how many come out
-    right.
+    """Call a reader's function on a chapter's cases and count the right answers.
 
     Parameters
     ----------

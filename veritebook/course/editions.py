@@ -37,8 +37,9 @@ def exercises(notebook: Notebook) -> list[int]:
     Of the list under its last heading *Exercises*.
 
     >>> from types import SimpleNamespace as Cell
-    >>> node = Cell(cells=[Cell(cell_type="markdown", source="## Exercises\n\n1. Look.\n2. Think.")])
-    >>> exercises(Cell(node=node))
+    >>> text = "## Exercises\n\n1. Look.\n2. Think."
+    >>> cell = Cell(cell_type="markdown", source=text)
+    >>> exercises(Cell(node=Cell(cells=[cell])))
     [1, 2]
     """
     text = _markdown(notebook).rpartition("## Exercises\n")
@@ -50,8 +51,9 @@ def exercises(notebook: Notebook) -> list[int]:
 
 
 def solutions(notebook: Notebook) -> dict[int, str]:
-    """Solutions of a notebook by the number of the exercise, as Markdown without their
-    fence.
+    """Solutions of a notebook by the number of the exercise.
+
+    Each is Markdown, without its fence.
 
     Raises
     ------

@@ -38,8 +38,12 @@ def in_plain_words(text: str, notebook: Notebook) -> str:
         from their order.
 
     >>> from types import SimpleNamespace as Cell
-    >>> source = "$$ a = b $$ (same)\n\nBy {eq}`same` and {shown}`sizes` a {term}`pairs <pair>` {cite}`cohen1988statistical`."
-    >>> print(in_plain_words(source, Cell(node=Cell(cells=[Cell(cell_type="markdown", source=source)]))))
+    >>> source = (
+    ...     "$$ a = b $$ (same)\n\nBy {eq}`same` and {shown}`sizes` a"
+    ...     " {term}`pairs <pair>` {cite}`cohen1988statistical`."
+    ... )
+    >>> cell = Cell(cell_type="markdown", source=source)
+    >>> print(in_plain_words(source, Cell(node=Cell(cells=[cell]))))
     $$ a = b \tag{1} $$
     <BLANKLINE>
     By (1) and Table *sizes* a pairs [Cohen 1988].

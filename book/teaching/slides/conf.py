@@ -47,8 +47,9 @@ revealjs_script_conf = {
 
 
 class Shown(SphinxDirective):
-    """``{shown} PAGE/NAME`` puts a figure, a table or a row of pictures of an executed
-    notebook on a slide.
+    """``{shown} PAGE/NAME`` puts what an executed notebook shows on a slide.
+
+    That is a figure, a table or a row of pictures.
     """
 
     required_arguments = 1
@@ -65,7 +66,8 @@ class Shown(SphinxDirective):
         except VeriteError as error:
             _LOG.warning("%s", error, location=self.get_location())
             return []
-        link = f'<a href="../notebooks/executed/{html.escape(page)}.html">{html.escape(shown.title)}</a>'
+        address = f"../notebooks/executed/{html.escape(page)}.html"
+        link = f'<a href="{address}">{html.escape(shown.title)}</a>'
         source = f" ({html.escape(shown.source)})" if shown.source else ""
         return [
             nodes.raw(

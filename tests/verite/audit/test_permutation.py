@@ -67,7 +67,7 @@ def test_can_permute():
 def world(
     kind: str, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Keys, groups and labels of a table whose features will say nothing about labels."""
+    """Keys, groups and labels of a table whose features say nothing about labels."""
     if kind == "rows":
         return np.arange(120), np.arange(120), rng.integers(0, 2, 120)
     if kind == "one label a group":

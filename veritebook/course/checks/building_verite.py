@@ -15,8 +15,9 @@ __all__ = ["cases"]
 
 
 def cases() -> list[Case]:
-    """Articles with an out-of-context image, without one, and with what a data frame
-    holds where nothing was written.
+    """Articles with an out-of-context image, without one, and with a missing value.
+
+    The missing value is what a data frame holds where nothing was written.
     """
     rng = np.random.default_rng(0)
     named = [
@@ -52,8 +53,9 @@ def _article(number: str, elsewhere: str | float) -> dict[str, Any]:
 
 
 def _pairs(article: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What :func:`verite.building.unpack` makes of it, with links in place of the names
-    of files.
+    """What :func:`verite.building.unpack` makes of an article.
+
+    Links take the place of the names of files.
     """
     written = {name: "" if pd.isna(value) else value for name, value in article.items()}
     made = unpack(pd.DataFrame([dict.fromkeys(COLUMNS, "") | written | {"id": "a"}]))

@@ -15,8 +15,10 @@ __all__ = ["cases"]
 
 
 def cases() -> list[Case]:
-    """Cosines of each misleading caption with images and with true captions, and a draw
-    a pair; by hand and by chance.
+    """Cosines of each misleading caption, and a draw per pair.
+
+    The cosines are with images and with true captions; some cases are written by hand
+    and some are drawn by chance.
     """
     with_image, with_caption = np.array([[0.1, 0.4, 0.2]]), np.array([[0.5, 0.3, 0.6]])
     return [

@@ -56,8 +56,10 @@ def cases() -> list[Case]:
 def _interval(
     right: list[int], group: list[str], draws: list[list[str]]
 ) -> list[float]:
-    """Of sums and numbers of rows by group, as
-    :func:`verite.evaluation.grouped_bootstrap` reckons with draws of its own.
+    """The interval, from sums and numbers of rows by group.
+
+    :func:`verite.evaluation.grouped_bootstrap` computes it in the same way with draws
+    of its own.
     """
     names, member = np.unique(group, return_inverse=True)
     sums, counts = np.bincount(member, right), np.bincount(member)

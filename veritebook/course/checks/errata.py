@@ -13,8 +13,9 @@ _HALF = 0.005  # half a unit of the second decimal
 
 
 def cases() -> list[Case]:
-    """Shares of made-up counts in per cent, with two decimals, and those that the paper
-    prints.
+    """Shares of made-up counts, and the shares that the paper prints.
+
+    Both are in per cent, with two decimals.
     """
     rng = np.random.default_rng(0)
     printed = table("prose").query("row == 'VERITE, topics'")["value"].tolist()

@@ -1,5 +1,6 @@
-"""The accuracy of the best cut on a cosine, in either direction, on the very pairs that
-it is chosen on.
+"""The accuracy of the best cut on a cosine, in either direction.
+
+The cut is chosen on the same pairs that it is measured on.
 """
 
 from __future__ import annotations

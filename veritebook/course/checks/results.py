@@ -54,8 +54,9 @@ def cases() -> list[Case]:
 
 
 def _share(units: list[str], right: list[bool]) -> float:
-    """Let the package count, which wants a pair table in which no image stands twice
-    under one label.
+    """The share, as the package counts it.
+
+    It takes a pair table in which no image appears twice under one label.
     """
     at = pd.Series(units).groupby(units).cumcount()
     table = pd.DataFrame(

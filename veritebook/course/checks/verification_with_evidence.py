@@ -10,8 +10,9 @@ __all__ = ["cases"]
 
 
 def cases() -> list[Case]:
-    """Claims with their evidence recall and whether the verdict is right, at several
-    thresholds.
+    """Claims with their evidence recall and whether the verdict is right.
+
+    There are several thresholds.
     """
     rng = np.random.default_rng(0)
     nan = float("nan")
