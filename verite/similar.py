@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -174,7 +175,7 @@ def near_hashes(
         keys = pd.Series([row.tobytes() for row in part])
         for rows in keys.groupby(keys).indices.values():
             for position, row in enumerate(rows):
-                others = rows[position + 1 :]
+                others = np.asarray(rows)[position + 1 :]
                 distances = (bits[others] != bits[row]).sum(axis=1)
                 for other in np.flatnonzero(distances <= most):
                     pair = ids[row], ids[others[other]]
@@ -193,7 +194,7 @@ def cluster(size: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def _links(similarities: Mapping[tuple[object, object], float]) -> pd.DataFrame:
+def _links(similarities: Mapping[Any, float]) -> pd.DataFrame:
     rows = [(*pair, value) for pair, value in sorted(similarities.items())]
     return pd.DataFrame(rows, columns=["first", "second", "similarity"])
 

@@ -239,7 +239,7 @@ def _split_lines(text: str) -> list[str]:
     return [line + "\n" for line in text.removesuffix("\n").split("\n")]
 
 
-def _reader(lines: Iterable[str], delimiter: str, quoting: int) -> Any:
+def _reader(lines: Iterable[str], delimiter: str, quoting: Any) -> Any:
     strict = quoting == csv.QUOTE_MINIMAL
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=strict)
 

@@ -6,7 +6,6 @@ Notebooks, pages and slides are each made again only if their inputs changed.
 from __future__ import annotations
 
 import concurrent.futures
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from verite.blocks import content_key, core_count, worker_count
 from verite.datasets import home
@@ -25,11 +23,10 @@ from verite.files import sha256, write_json
 from verite.provenance import versions
 from veritebook.notebooks import list_notebooks, open_notebook
 from veritebook.places import Places, find_places
-from veritebook.record import input_key
+from veritebook.record import input_key, read_json, read_record
 
 __all__ = [
     "build_book",
-    "read_record",
     "refresh",
     "run_stale",
     "stale_notebooks",
@@ -56,11 +53,7 @@ def build_book(*, force: bool = False, say: Callable[[str], None] = print) -> Pa
     places = find_places()
     refresh(places, force=force, say=say)
     key = _page_key(places)
-    if (
-        not force
-        and places.index.is_file()
-        and _read_json(places.built) == {"key": key}
-    ):
+    if not force and places.index.is_file() and read_json(places.built) == {"key": key}:
         say("pages and slides are up to date")
         return places.index
     from veritebook.findings import write_findings
@@ -95,13 +88,6 @@ def _page_key(places: Places) -> str:
     return content_key(digests, versions(), os.environ.get("GITHUB_REPOSITORY", ""))
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError):
-        return {}
-
-
 def refresh(
     places: Places, *, force: bool = False, say: Callable[[str], None] = print
 ) -> None:
@@ -118,14 +104,12 @@ def refresh(
     if failed:
         raise RunError(
             f"{len(failed)} notebook(s) failed: {name_some(failed)}. The book was not"
-            " built; what went wrong stands above."
+            " built; the errors appear above."
         )
 
 
 def stale_notebooks(places: Places) -> list[str]:
-    """Notebooks whose source, parameters, package or data are not those of their last
-    run.
-    """
+    """Notebooks whose source, parameters, code or data changed since their last run."""
     stale = []
     for name in list_notebooks():
         record = read_record(places, name)
@@ -142,24 +126,6 @@ def stale_notebooks(places: Places) -> list[str]:
         if not whole or record.get("inputs") != input_key(open_notebook(name), {}):
             stale.append(name)
     return stale
-
-
-def read_record(places: Places, name: str) -> dict[str, Any]:
-    """A notebook's last record, or an empty one where there is none or it is damaged."""
-    record = _read_json(places.executed / name / "record.json")
-    needed = {
-        "inputs",
-        "page",
-        "results",
-        "versions",
-        "parameters",
-        "data",
-        "dataset",
-        "started",
-        "seconds",
-        "commit",
-    }
-    return record if isinstance(record, dict) and needed <= set(record) else {}
 
 
 def run_stale(
@@ -205,14 +171,12 @@ def _run_apart(
     name: str, root: Path, running: list[subprocess.Popen[str]], threads: int
 ) -> tuple[int, str, float]:
     begin = time.monotonic()
-    environment = {
-        "OMP_NUM_THREADS": str(threads),
-        **os.environ,
-    }  # with all cores each, they would wait for each other
-    if "VERITE_DATA" in environment:  # as it is meant here, wherever the notebook runs
+    # With all cores each, they would wait for each other.
+    environment = {"OMP_NUM_THREADS": str(threads), **os.environ}
+    if "VERITE_DATA" in environment:  # relative to this folder, not to the notebook's
         environment["VERITE_DATA"] = str(home().absolute())
     command = [sys.executable, "-m", "verite", "run", name]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - our own command
         command,
         cwd=root,
         env=environment,
@@ -233,7 +197,7 @@ def _build_html(places: Places) -> Path:
             ' install "verite[book]".'
         )
     options = ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own command
         [str(tool), "build", str(places.root), *options],
         capture_output=True,
         text=True,

@@ -1,6 +1,4 @@
-"""``verite run``, ``notebook``, ``book``, ``slides``, ``pdf``, ``reference`` and
-``course``.
-"""
+"""Commands of the book: ``verite run``, ``book``, ``slides``, ``pdf``, ``course``."""
 
 from __future__ import annotations
 
@@ -101,9 +99,7 @@ def book_command(
 
 @app.command("slides")
 def slides_command() -> None:
-    """Run the notebooks that are stale, then build the slides of the lectures from
-    their figures.
-    """
+    """Run stale notebooks, then build the slides from their figures."""
     from veritebook.book import refresh
     from veritebook.places import find_places
     from veritebook.slides import build_slides
@@ -133,9 +129,7 @@ def reference_command(
         ),
     ] = [],  # noqa: B006
 ) -> None:
-    """Run chapters on the real data at full size and keep their aggregate results in
-    book/reference/.
-    """
+    """Run chapters on real data; keep aggregate results in book/reference/."""
     from veritebook.runs import run_references
 
     for path in run_references(name, say=lambda line: print(line, flush=True)):
@@ -166,9 +160,7 @@ def course_build(
         ),
     ] = False,
 ) -> None:
-    """Write every notebook twice, for students without solutions and for instructors
-    with them: verite course build OUT.
-    """
+    """Write the students' and the instructors' edition: verite course build OUT."""
     from veritebook.course import build_course
 
     written = build_course(out, force=force)

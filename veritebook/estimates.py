@@ -82,8 +82,8 @@ class Estimates:
 
         if order:
             a, b = (side.sort_values(list(order)) for side in (a, b))
-        right = [side["right"].to_numpy() for side in (a, b)]
-        test = paired_test(*right, a["group"].to_numpy(), **self._draws())
+        first, second = (side["right"].to_numpy() for side in (a, b))
+        test = paired_test(first, second, a["group"].to_numpy(), **self._draws())
         return {
             "value": test.difference,
             "low": test.low,
@@ -110,5 +110,5 @@ class Estimates:
         cosines = dataset.similarities(pairs)
         return similarity_line(pairs, cosines, **options, **self._draws())
 
-    def _draws(self) -> dict[str, int]:
+    def _draws(self) -> dict[str, Any]:
         return {name: self.settings[name] for name in ("seed", "resamples")}

@@ -69,7 +69,8 @@ _PICTURES = TEMPLATES.from_string(
 _SLIDERS = TEMPLATES.from_string(
     """<div class="verite-sliders" data-figures="{{ data }}"></div>
 <p class="verite-sliders-source">{{ source }}</p>
-<details><summary>All figures of the sliders as a table</summary>{{ table|safe }}</details>
+<details><summary>All figures of the sliders as a table</summary>
+{{ table|safe }}</details>
 """
 )
 
@@ -195,7 +196,7 @@ def inline_svg(svg: str, alt: str) -> str:
 
     The page's ink, its own ids, a name for screen readers.
 
-    >>> svg = '<?xml version="1.0"?><svg width="9pt" viewBox="0 0 9 9"><g id="a"/></svg>'
+    >>> svg = '<svg width="9pt" viewBox="0 0 9 9"><g id="a"/></svg>'
     >>> inline_svg(svg, "Nine")[:50]
     '<svg role="img" aria-label="Nine" viewBox="0 0 9 9'
     """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -31,35 +32,11 @@ class Finding(NamedTuple):
     """-1 reverses a difference whose text names the other side first."""
 
 
-FINDINGS = (
-    Finding("VMU-Twitter's posts: the caption's words alone reach", "vmu-twitter", "TF-IDF", "TF-IDF on captions", "accuracy"),
-    Finding("Its images that are named: the name spells the label for", "vmu-twitter", "names", "images", "of these, name right"),
-    Finding("COSMOS: the caption's words alone reach", "cosmos", "TF-IDF", "groups kept whole", "accuracy"),
-    Finding("COSMOS: which site the article is from reaches", "cosmos", "source", "the article is from www.snopes.com", "accuracy"),
-    Finding("VERITE: both together lead the caption alone by", "detector-on-verite", "differences", "Three classes", "image+text − text"),
-    Finding("VERITE: both together lead the image alone by", "detector-on-verite", "differences", "Three classes", "image+text − image"),
-    Finding("Knowing all its images by heart would give", "building-verite", "ceilings", "Three classes", "image"),
-    Finding("Knowing all its captions by heart would give", "building-verite", "ceilings", "Three classes", "text"),
-    Finding(
-        "Without balancing, the caption alone leads both by", "modality-balancing", "differences", "CHASMA-D",
-        "image+text − text, true-vs-mc", -1,
-    ),
-    Finding(
-        "With balancing, trained on the same false captions, by", "modality-balancing", "differences", "CHASMA-D",
-        "image+text − text, both halves", -1,
-    ),
-    Finding("The cosine of image and caption alone reaches", "results", "one number", "cosine of ViT-L-14, threshold", "Three classes"),
-    Finding("Holding the detector's attention still changes accuracy by", "detector", "still", "length 1: even − learned", "difference"),
-    Finding("A world without bias: both together reach", "bias-lab", "as set", "image+text", "accuracy"),
-    Finding(
-        "False captions give themselves away: text leads both by", "bias-lab",
-        "giveaway_rate, not balanced: ahead of image+text", "1", "text",
-    ),
-    Finding(
-        "Each image in four posts: the image leads both by", "bias-lab", "posts_per_image, not balanced: ahead of image+text", "4", "image",
-    ),
-    Finding("The paper's own claims that follow from its tables", "errata", "claims", "follows", "claims"),
-)  # fmt: skip
+with Path(__file__).with_name("findings.csv").open(encoding="utf8") as _lines:
+    FINDINGS = tuple(
+        Finding(text, chapter, table, row, column, int(sign))
+        for text, chapter, table, row, column, sign in list(csv.reader(_lines))[1:]
+    )
 """Rows of the table on the first page."""
 
 _INPUTS = ("text", "image", "image+text")
@@ -80,16 +57,35 @@ class _World(NamedTuple):
 
 
 _THREE = dict.fromkeys(_INPUTS, "Three classes")
-_SINGLY = dict.fromkeys(_INPUTS, "vmu-twitter, posts dealt one by one")
+
+_PRESETS = {
+    "newsroom without bias": ("verite", 100 / 3),
+    "newsroom like COSMOS": ("cosmos", 50.0),
+    "newsroom like VMU-Twitter": ("vmu-twitter, posts dealt one by one", 50.0),
+}
+_WORDS: dict[str, Any] = {"column": "accuracy", "table": "TF-IDF", "real": True}
 
 _WORLDS = (
-    _World("VMU-Twitter, words only", "vmu-twitter", "TF-IDF", {"text": "TF-IDF on captions"}, "larger class", "accuracy", real=True),
-    _World("COSMOS, words only", "cosmos", "TF-IDF", {"text": "groups kept whole"}, 50.0, "accuracy", real=True),
+    _World(
+        "VMU-Twitter, words only",
+        "vmu-twitter",
+        rows={"text": "TF-IDF on captions"},
+        chance="larger class",
+        **_WORDS,
+    ),
+    _World(
+        "COSMOS, words only",
+        "cosmos",
+        rows={"text": "groups kept whole"},
+        chance=50.0,
+        **_WORDS,
+    ),
     _World("VERITE", "detector-on-verite", "accuracy", _THREE, 100 / 3, real=True),
-    _World("newsroom without bias", "bias-lab", "presets", dict.fromkeys(_INPUTS, "verite"), 100 / 3),
-    _World("newsroom like COSMOS", "bias-lab", "presets", dict.fromkeys(_INPUTS, "cosmos"), 50.0),
-    _World("newsroom like VMU-Twitter", "bias-lab", "presets", _SINGLY, 50.0),
-)  # fmt: skip
+    *(
+        _World(name, "bias-lab", "presets", dict.fromkeys(_INPUTS, row), chance)
+        for name, (row, chance) in _PRESETS.items()
+    ),
+)
 
 
 def write_findings(places: Places) -> None:

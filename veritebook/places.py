@@ -65,8 +65,9 @@ class Places:
 
 
 def find_places() -> Places:
-    """Find the checkout: the folder with ``_toc.yml`` and ``notebooks/`` here or above,
-    or the package's own.
+    """Find the checkout: here or above, or the package's own.
+
+    It is the folder with ``_toc.yml`` and ``notebooks/``.
 
     Raises
     ------

@@ -17,7 +17,6 @@ from veritebook.results import Results, tidy
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["band", "diagram", "dot_plot", "heatmap", "histograms", "usage_curves"]
 
@@ -39,7 +38,7 @@ def dot_plot(
     chance: float | None = None,
     label: str = "accuracy (%)",
     colour_rows: bool = False,
-) -> Figure:
+) -> Any:
     """Plot results as dots with their intervals: one panel per table.
 
     Parameters
@@ -112,7 +111,7 @@ def histograms(
     *,
     colours: Mapping[str, str] | None = None,
     shares: bool = False,
-) -> Figure:
+) -> Any:
     """Plot outlined histograms over each other.
 
     Parameters
@@ -151,7 +150,7 @@ def usage_curves(
     labels: tuple[str, str],
     *,
     log: bool = False,
-) -> Figure:
+) -> Any:
     """Plot how often things are used, the most used first, in per cent of them.
 
     Parameters
@@ -180,7 +179,7 @@ def band(
     ax: Axes, x: Any, table: pd.DataFrame, name: str, label: str = "", **options: Any
 ) -> None:
     """Draw results as a line with the band of their intervals."""
-    step = {"step": "post"} if options.get("drawstyle") == "steps-post" else {}
+    step: Any = {"step": "post"} if options.get("drawstyle") == "steps-post" else {}
     ax.plot(x, table["value"], color=colour(name), label=label or name, **options)
     ax.fill_between(
         x, table["low"], table["high"], color=colour(name), alpha=0.2, lw=0, **step
@@ -211,7 +210,7 @@ def heatmap(
         for j, text in enumerate(line):
             colours = image.cmap(image.norm(values[i, j]))[:3]
             empty = not np.isfinite(values[i, j])
-            ink = {} if empty else {"color": "wk"[int(np.mean(colours) > 0.5)]}
+            ink: Any = {} if empty else {"color": "wk"[int(np.mean(colours) > 0.5)]}
             ax.text(j, i, text, ha="center", va="center", fontsize=8.5, **ink)
     ax.set_xticks(range(len(columns)), columns, fontsize=8.5)
     ax.set_yticks(range(len(rows)), rows, fontsize=8.5)
@@ -223,7 +222,7 @@ def diagram(
     arrows: Sequence[tuple[float, float, float, float]],
     notes: Sequence[tuple[float, float, str]] = (),
     size: tuple[float, float] = (7.4, 3.0),
-) -> Figure:
+) -> Any:
     """Draw boxes and arrows on a canvas that is 100 units wide.
 
     Parameters

@@ -186,7 +186,8 @@ def _article(html_root: Path, page: str, pages: Sequence[str]) -> Any:
     for tag in article.find_all(True):
         if level := re.fullmatch(r"h([1-5])", tag.name):
             tag.name = f"h{int(level[1]) + 1}"
-        for name, value in list(tag.attrs.items()):
+        attributes: dict[str, Any] = dict(tag.attrs)
+        for name, value in attributes.items():
             if name == "id":
                 tag[name] = own + value
             elif name in REFERENCES:

@@ -1,21 +1,24 @@
-"""What a run was: enough to repeat it, and to tell whether it still stands."""
+"""Record of a run: enough to repeat it, and to see whether it is stale."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import platform
 import resource
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from verite.blocks import content_key, core_count
 from verite.files import sha256
 from verite.provenance import commit, versions
 from veritebook.notebooks import Notebook
+from veritebook.places import Places
 from veritebook.reach import package_graph
 
-__all__ = ["input_key", "make_record", "peak_memory_mb"]
+__all__ = ["input_key", "make_record", "peak_memory_mb", "read_json", "read_record"]
 
 _RUN = "from veritebook.runs import run_notebook; run_notebook"
 """What runs every notebook counts among its code."""
@@ -95,3 +98,19 @@ def peak_memory_mb() -> int:
     """Largest resident size of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak / (1_000_000 if sys.platform == "darwin" else 1_000))
+
+
+def read_record(places: Places, name: str) -> dict[str, Any]:
+    """Last record of a notebook; empty where it is missing or damaged."""
+    record = read_json(places.executed / name / "record.json")
+    needed = {*("inputs", "page", "results", "versions", "parameters", "data")}
+    needed |= {"dataset", "started", "seconds", "commit"}
+    return record if isinstance(record, dict) and needed <= set(record) else {}
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file; empty where it is missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError):
+        return {}

@@ -56,7 +56,7 @@ def find_shown(page: str, name: str) -> Shown:
     """
     import nbformat
 
-    from veritebook.book import read_record
+    from veritebook.record import read_record
 
     places = find_places()
     path = places.executed / f"{page}.ipynb"
@@ -112,7 +112,7 @@ def build_slides(places: Places, say: Callable[[str], None] = print) -> Path:
     command += ["--doctree-dir", *map(str, folders)]
     # Warnings of the tool's own imports; those of the build are errors.
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own command
         command,
         cwd=places.root,
         capture_output=True,

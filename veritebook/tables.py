@@ -208,7 +208,8 @@ def wide_table(
       a 1 0
       b 0 2
     """
-    wide = frame.pivot(index="row", columns="column", values=values)
+    # pivot, not pivot_table: duplicate cells are an error.
+    wide = frame.pivot(index="row", columns="column", values=values)  # noqa: PD010
     if rows is not None:
         wide = wide.reindex(index=list(rows))
     if columns is not None:

@@ -19,7 +19,6 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxRole
 
 from verite.files import read_text
-from veritebook.book import read_record
 from veritebook.course.build import course_notebooks, notebooks_of_week
 from veritebook.course.plain import in_plain_words
 from veritebook.launch import (
@@ -30,6 +29,7 @@ from veritebook.launch import (
 )
 from veritebook.notebooks import Notebook, list_notebooks, open_notebook
 from veritebook.places import Places
+from veritebook.record import read_record
 from veritebook.status import in_gigabytes, in_words
 
 _FOLDER = "notebooks/executed/"

@@ -154,7 +154,8 @@ class Benchmark:
         """
         rows = (dataset.pairs if pairs is None else pairs).reset_index(drop=True)
         if dataset.card.synthetic:
-            further, ids = [], ()
+            further: list[str] = []
+            ids: tuple[str, ...] = ()
             notes = ["the world is synthetic: ids and the maker's columns are left out"]
         else:
             ids, notes = ("image_id", "image_path"), []

@@ -86,7 +86,7 @@ def run_probe(
         items.counts * (guess[:, None] == np.arange(len(labels)))
         for guess in (fit.predicted, fit.before, fit.joint)
     )
-    draws = {"resamples": plan.resamples, "rng": rng}
+    draws: dict[str, Any] = {"resamples": plan.resamples, "rng": rng}
     bounds = interval(right, items.counts, items.group, **draws)
     gains = interval(joint - before, items.counts, items.group, **draws)[:, 0]
     total = items.counts.sum(axis=0)

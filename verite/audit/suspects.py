@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -225,7 +226,7 @@ def _labels_in_ids(pairs: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[Ro
 
 def _repeats(
     rows: pd.DataFrame, columns: list[str]
-) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+) -> Iterator[tuple[Any, pd.DataFrame]]:
     repeated = rows[rows.duplicated(columns, keep=False)]
     yield from repeated.groupby(columns, sort=False)
 

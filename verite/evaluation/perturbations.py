@@ -324,7 +324,7 @@ def near_duplicates(captions: pd.Series, least: float = 0.8) -> pd.DataFrame:
        first  second    cosine
     0      0       1  0.776515
     """
-    plain = captions.str.casefold().str.replace(r"\W+", " ", regex=True)
+    plain: pd.Series = captions.str.casefold().str.replace(r"\W+", " ", regex=True)
     stripped = plain.str.strip().to_numpy()
     vectors = TfidfVectorizer().fit_transform(captions)
     cosine = np.triu(linear_kernel(vectors), k=1)
@@ -336,7 +336,7 @@ def near_duplicates(captions: pd.Series, least: float = 0.8) -> pd.DataFrame:
             "cosine": cosine[first, second],
         }
     )
-    table = table.loc[stripped[first] != stripped[second]]
+    table = pd.DataFrame(table[stripped[first] != stripped[second]])
     return table.sort_values(
         "cosine", ascending=False, kind="stable", ignore_index=True
     )

@@ -132,13 +132,14 @@ def _render(template: str, **values: Any) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
+    filters: dict[str, Any] = {
         "count": "{:,}".format,
         "interval": lambda row: f"{_percent(row['value'])} {_range(row)}",
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "percent": _percent,
         "range": _range,
     }
+    environment.filters |= filters
     return environment.get_template(template).render(**values)
 
 
