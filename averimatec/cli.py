@@ -348,7 +348,6 @@ def _judge(
 
 
 def _encoder(clip: str, pretrained: str | None) -> Encoder | None:
-    import verite.newsroom  # noqa: F401  # registers its encoder
     from verite.encoders import Encoder
 
     return Encoder.load(clip, pretrained) if clip else None

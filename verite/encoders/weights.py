@@ -12,6 +12,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,10 @@ def load_model(name: str, pretrained: str | os.PathLike[str] | None) -> Loaded:
     import open_clip
 
     checkpoint: Path | None
+    if name not in REGISTERED:
+        # A package that brings an encoder names the module that registers it.
+        for module in entry_points(group="verite.encoders", name=name):
+            module.load()
     if name in REGISTERED:
         if pretrained is not None:
             raise ParameterError(
@@ -171,9 +176,8 @@ def _architecture(name: str) -> str:
         known = open_clip.list_models()
         if name not in known:
             raise ParameterError(
-                f"no architecture {name!r} in open_clip. {_suggest(name, known)}, give"
-                " the path of a model configuration (.json), or import the package"
-                " that registers it (newsroom: verite.newsroom)."
+                f"no architecture {name!r} in open_clip. {_suggest(name, known)}, or"
+                " give the path of a model configuration (.json)."
             )
         return name
     path = require_file(name, "Expected a model configuration, as open_clip has them.")

@@ -9,6 +9,8 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -617,3 +619,15 @@ def test_shards_of_images_in_memory_and_captions(
     for caption, files in (("A boat.", 3), ("A boat.", 3), ("A dog.", 4)):
         tiny.encode_texts({"a": caption}, normalise=True, directory=tmp_path)
         assert len(list(tmp_path.iterdir())) == files
+
+
+def test_the_newsroom_registers_its_encoder_by_itself():
+    code = (
+        "from importlib.metadata import entry_points\n"
+        "from verite.encoders.weights import REGISTERED\n"
+        "assert 'newsroom' not in REGISTERED\n"
+        "[module] = entry_points(group='verite.encoders', name='newsroom')\n"
+        "module.load()\n"
+        "assert 'newsroom' in REGISTERED"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
