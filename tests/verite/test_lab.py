@@ -49,17 +49,13 @@ def at_rest() -> dict[str, Any]:
     return measured()
 
 
-def test_at_rest_only_both_modalities_beat_chance(
-    at_rest: dict[str, Any],
-) -> None:
+def test_at_rest_only_both_modalities_beat_chance(at_rest: dict[str, Any]) -> None:
+    both = at_rest["accuracy"]["image+text"]
     for what in ("text", "image"):
-        assert (
-            at_rest["accuracy"][what]["low"] < 0.5 < at_rest["accuracy"][what]["high"]
-        )
-        assert (
-            at_rest["accuracy"]["image+text"]["low"]
-            > at_rest["accuracy"][what]["high"] + 0.1
-        )
+        # Three standard errors for 600 pairs: weights differ between processors, and a
+        # 95 % interval leaves chance out once in twenty.
+        assert abs(accuracy(at_rest, what) - 0.5) < 0.06
+        assert both["low"] > at_rest["accuracy"][what]["high"] + 0.1
         assert at_rest["ahead"][what]["high"] < -0.1
 
 

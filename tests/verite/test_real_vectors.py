@@ -12,6 +12,7 @@ import pytest
 
 from verite import cli
 from verite.dataset import Dataset
+from verite.datasets import cli as data_cli
 from verite.datasets import load
 from verite.detector import INPUTS
 from verite.embeddings import Embeddings
@@ -90,7 +91,9 @@ def corpus(room, home, tmp_path) -> Path:
     (home / "vmu-twitter" / "images_available.txt").write_text(
         "\n".join(path.name for path in folder.glob("*.png"))
     )
-    cli.data_pairs("vmu-twitter", tmp_path / "posts.csv", ["with_images=available"])
+    data_cli.data_pairs(
+        "vmu-twitter", tmp_path / "posts.csv", ["with_images=available"]
+    )
     encode_table(
         tmp_path / "posts.csv",
         tmp_path / "vectors",
@@ -149,7 +152,7 @@ def test_cosmos_runs_on_vectors_and_on_a_training_set_that_verite_synth_wrote(
         tmp_path / "vectors",
         tmp_path / "chasma-d",
     )
-    cli.data_pairs("cosmos", table)
+    data_cli.data_pairs("cosmos", table)
     encode_table(table, vectors, encoder="newsroom", pretrained=None)
     cli.synth_command("CHASMA-D", "newsroom", training, events=60, seed=5)
     encode_table(
@@ -228,12 +231,12 @@ def test_an_encoder_is_found_again_only_by_the_name_that_its_vectors_carry(tmp_p
     vectors(tmp_path, ["a"], ["b"])
     with pytest.raises(
         MissingDataError,
-        match="made by mine, whose weights cannot be found by that name",
+        match="computed by mine, whose weights cannot be found by that name",
     ):
         encoder_of(Embeddings.load(tmp_path / "texts.safetensors"))
     vectors(tmp_path, ["a"], ["b"], {"name": "verite-newsroom", "tag": "newsroom"})
     with pytest.raises(
-        DataError, match="made by mine, but these weights are verite-newsroom/newsroom@"
+        DataError, match="computed by mine, but these weights are verite-newsroom/newsroom@"
     ):
         encoder_of(Embeddings.load(tmp_path / "texts.safetensors"), device="cpu")
     made = load("newsroom", events=1)
