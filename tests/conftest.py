@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,10 @@ def real_data() -> Path:
     if not home:
         pytest.skip("needs the real data: set VERITE_DATA to its folder")
     return Path(home)
+
+
+@pytest.fixture(autouse=True)
+def _logging_stays_on() -> Iterator[None]:
+    """``verite.cli.main`` silences logging as its process ends; tests go on in it."""
+    yield
+    logging.disable(logging.NOTSET)

@@ -236,7 +236,8 @@ def test_an_encoder_is_found_again_only_by_the_name_that_its_vectors_carry(tmp_p
         encoder_of(Embeddings.load(tmp_path / "texts.safetensors"))
     vectors(tmp_path, ["a"], ["b"], {"name": "verite-newsroom", "tag": "newsroom"})
     with pytest.raises(
-        DataError, match="computed by mine, but these weights are verite-newsroom/newsroom@"
+        DataError,
+        match="computed by mine, but these weights are verite-newsroom/newsroom@",
     ):
         encoder_of(Embeddings.load(tmp_path / "texts.safetensors"), device="cpu")
     made = load("newsroom", events=1)
