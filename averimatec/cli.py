@@ -93,13 +93,13 @@ def stats_command(
 ) -> None:
     """Describe claims by Tables 2 and 5 to 9, check dates, duplicates and images."""
     from averimatec.claims import read_claims
-    from averimatec.reports import missing_lines, table_lines
-    from averimatec.statistics import (
+    from averimatec.corpus import (
         duplicate_claims,
         late_evidence,
         split_order,
         statistics,
     )
+    from averimatec.reports import missing_lines, table_lines
     from averimatec.store import read_store
 
     claims = {path.stem: read_claims(path) for path in splits}

@@ -77,7 +77,7 @@ def check_lines(checks: pd.DataFrame) -> list[str]:
 
 
 def table_lines(table: pd.DataFrame) -> list[str]:
-    """Tables of :func:`averimatec.statistics`, one column per split."""
+    """Tables of :func:`averimatec.corpus`, one column per split."""
     lines = []
     for (number, block), rows in table.groupby(["table", "block"], sort=False):
         # Like the paper, leave rare places out.

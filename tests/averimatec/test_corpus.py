@@ -26,7 +26,7 @@ from averimatec import (
     split_order,
     statistics,
 )
-from averimatec.statistics import url_date
+from averimatec.corpus import url_date
 from verite.errors import DataError, ParameterError
 
 DAY = datetime.date(2023, 7, 8)
