@@ -378,7 +378,7 @@ def test_cosmos_finds_the_caption_ahead_of_both_and_verdicts_that_hang_on_little
     table = found.loc["Table 3"]["value"].unstack("column")
     assert table.loc["CHASMA-D"].idxmax() == "text"
     # Out-of-context pairs teach nothing about text: no better than chance.
-    assert table.loc[["RSt", "NC-t2t", "CSt"], "text"].lt(56).all()
+    assert table.loc[["RSt", "NC-t2t", "CSt"], "text"].between(35, 56).all()
     flips = found.loc["flips, detectors"]
     unseen = flips.loc[["lower case", "a doubled space"]]
     assert (unseen["value"] == 0).all()
